@@ -1,0 +1,118 @@
+"""Errors as HTTP answers: OpenAI's envelope `{"error": {message, type, param, code}}` on every route."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from pinfill_service.api.json_text import dump_bytes
+from pinfill_service.engine.interface import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.prompt.template import TemplateError
+
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_MAX_MESSAGES = 3  # of one validation failure: a wrong list can fail in every element
+
+
+class ApiError(Exception):
+    """An answer other than success. `param` names the field at fault as a path (`messages.0.content`)."""
+
+    def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.param = param
+        self.headers: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """An error, ready to send."""
+
+    status: int
+    body: Mapping[str, object]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def response(self) -> Response:
+        return Response(dump_bytes(self.body), self.status, dict(self.headers), "application/json")
+
+
+def answer(
+    status: int,
+    message: str,
+    *,
+    code: str | None = None,
+    param: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> ErrorAnswer:
+    """The envelope for a status and a message."""
+    kind = "server_error" if status >= 500 else _TYPES.get(status, "invalid_request_error")
+    error = {"message": message, "type": kind, "param": param, "code": code}
+    return ErrorAnswer(status, {"error": error}, headers or {})
+
+
+def answer_for(error: Exception) -> ErrorAnswer:
+    """The answer for any exception. Nothing about unexpected ones is told: they may quote prompts or paths."""
+    match error:
+        case ApiError():
+            return answer(error.status, error.message, code=error.code, param=error.param, headers=error.headers)
+        case RequestValidationError():
+            return _validation_answer(error)
+        case HTTPException():
+            return answer(error.status_code, _http_message(error), headers=error.headers)
+        case TemplateError():
+            return answer(400, str(error), code="template_error", param="messages")
+        case ContextLengthError():
+            return answer(400, str(error), code=error.code)
+        case EngineBusyError():
+            return answer(429, str(error) or "The queue is full.", code=error.code, headers={"Retry-After": "1"})
+        case EngineClosedError():
+            return answer(503, str(error) or "The service is shutting down.", code=error.code)
+        case EngineError():
+            return answer(500, str(error) or "The engine failed.", code=error.code)
+        case _:
+            return answer(500, "Internal error.", code="internal_error")
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Makes every error of the routes, and of routing itself, an envelope."""
+
+    async def handle(_: Request, error: Exception) -> Response:
+        return answer_for(error).response()
+
+    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, EngineError):
+        app.add_exception_handler(kind, handle)
+
+
+def _http_message(error: HTTPException) -> str:
+    if error.detail and error.detail != HTTPStatus(error.status_code).phrase:
+        return str(error.detail)
+    if error.status_code == 404:
+        return "There is nothing at this address."
+    if error.status_code == 405:
+        return "This address does not take that method."
+    return f"{HTTPStatus(error.status_code).phrase}."
+
+
+def _validation_answer(error: RequestValidationError) -> ErrorAnswer:
+    found = error.errors()
+    if any(item["type"] == "json_invalid" for item in found):
+        return answer(400, "The body is not valid JSON.", code="invalid_json")
+    if isinstance(error.body, bytes):
+        return answer(400, "Send JSON, with the header Content-Type: application/json.", code="invalid_content_type")
+    texts = []
+    for item in found[:_MAX_MESSAGES]:
+        path = _path(item["loc"])
+        texts.append(f"{path}: {item['msg']}" if path else str(item["msg"]))
+    param = _path(found[0]["loc"]) if found else None
+    return answer(400, "; ".join(texts) or "The request is not valid.", code="invalid_value", param=param or None)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location[1:])

@@ -1,0 +1,124 @@
+"""POST /v1/chat/completions"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from pinfill_service.api.choice import ChoiceResult, Delta
+from pinfill_service.api.context import Service, ServiceDep
+from pinfill_service.api.json_text import SSE_DONE, sse_data
+from pinfill_service.api.logprobs import chat_logprobs
+from pinfill_service.api.running import Plan, respond
+from pinfill_service.api.schemas.openai import ChatCompletionRequest
+from pinfill_service.api.usage import timings, usage
+from pinfill_service.prompt.chat import ChatRequest, normalise
+from pinfill_service.prompt.text_model import ChatPrompt
+
+OFF_LOOP_CHARACTERS = 32_768  # longer prompts are rendered on another thread, so that other streams go on
+
+router = APIRouter()
+
+
+@router.post("/v1/chat/completions", response_class=Response)
+async def chat_completions(body: ChatCompletionRequest, request: Request, service: ServiceDep) -> Response:
+    """Continues a conversation."""
+    chat = chat_request(body)
+    prompt = await render(service, chat)
+    dialect = ChatDialect(service, body, len(prompt.ids))
+    return await respond(service, request, Plan([prompt.ids], chat.options), dialect, stream=bool(body.stream))
+
+
+def chat_request(body: ChatCompletionRequest) -> ChatRequest:
+    """The request in the internal form."""
+    return ChatRequest(
+        messages=normalise([message.for_template() for message in body.messages]),
+        tools=tuple(body.tools or ()),
+        template_options=body.chat_template_kwargs or {},
+        continue_final_message=bool(body.continue_final_message),
+        options=body.generation_options(),
+    )
+
+
+async def render(service: Service, chat: ChatRequest) -> ChatPrompt:
+    """The prompt of a conversation. Raises TemplateError."""
+    size = sum(len(str(message.get("content") or "")) for message in chat.messages)
+    if size > OFF_LOOP_CHARACTERS:
+        return await asyncio.to_thread(service.text.chat_prompt, chat)
+    return service.text.chat_prompt(chat)
+
+
+class ChatDialect:
+    """Writes `chat.completion` objects and `chat.completion.chunk` events."""
+
+    def __init__(self, service: Service, body: ChatCompletionRequest, prompt_tokens: int) -> None:
+        self._tokenizer = service.text.tokenizer
+        self._choices = body.n or 1
+        self._logprobs = bool(body.logprobs)
+        self._include_usage = bool(body.stream) and body.include_usage
+        self._prompt_lengths = (prompt_tokens,)
+        self._head: dict[str, object] = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "created": int(time.time()),
+            "model": service.engine.model.name,
+        }
+
+    def opening(self) -> bytes:
+        delta = {"role": "assistant", "content": ""}
+        return b"".join(self._chunk(index, delta) for index in range(self._choices))
+
+    def prompt_scored(self, index: int, result: ChoiceResult) -> bytes:
+        return b""
+
+    def delta(self, index: int, delta: Delta) -> bytes:
+        logprobs = chat_logprobs(self._tokenizer, delta.scores) if self._logprobs else None
+        return self._chunk(index, {"content": delta.text}, logprobs=logprobs)
+
+    def finished(self, index: int, results: Sequence[ChoiceResult], *, last: bool) -> bytes:
+        extra: dict[str, object] = {}
+        if last and not self._include_usage:
+            extra["timings"] = timings(self._prompt_lengths, results)
+        return self._chunk(index, {}, finish_reason=results[index].finish_reason, extra=extra)
+
+    def closing(self, results: Sequence[ChoiceResult]) -> bytes:
+        if not self._include_usage:
+            return SSE_DONE
+        return sse_data(self._envelope("chat.completion.chunk", []) | self._cost(results)) + SSE_DONE
+
+    def whole(self, results: Sequence[ChoiceResult]) -> dict[str, object]:
+        choices: list[object] = [
+            {
+                "index": index,
+                "message": {"role": "assistant", "content": result.text},
+                "logprobs": chat_logprobs(self._tokenizer, result.scores) if self._logprobs else None,
+                "finish_reason": result.finish_reason,
+            }
+            for index, result in enumerate(results)
+        ]
+        return self._envelope("chat.completion", choices) | self._cost(results)
+
+    def _chunk(
+        self,
+        index: int,
+        delta: dict[str, str],
+        *,
+        logprobs: dict[str, object] | None = None,
+        finish_reason: str | None = None,
+        extra: dict[str, object] | None = None,
+    ) -> bytes:
+        choice = {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": finish_reason}
+        chunk = self._envelope("chat.completion.chunk", [choice]) | (extra or {})
+        if self._include_usage:
+            chunk["usage"] = None
+        return sse_data(chunk)
+
+    def _envelope(self, kind: str, choices: list[object]) -> dict[str, object]:
+        return {**self._head, "object": kind, "choices": choices}
+
+    def _cost(self, results: Sequence[ChoiceResult]) -> dict[str, object]:
+        return {"usage": usage(self._prompt_lengths, results), "timings": timings(self._prompt_lengths, results)}

@@ -1,0 +1,72 @@
+"""GET /v1/models, and the tokenizer by itself as llama-server offers it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from pinfill_service.api.context import Service, ServiceDep
+from pinfill_service.api.errors import ApiError
+from pinfill_service.api.json_text import dump_bytes
+from pinfill_service.api.schemas.openai import DetokenizeRequest, TokenizeRequest
+
+router = APIRouter()
+
+
+@router.get("/v1/models", response_class=Response)
+async def models(service: ServiceDep) -> Response:
+    """The loaded model."""
+    return _json({"object": "list", "data": [_model(service)]})
+
+
+@router.get("/v1/models/{name:path}", response_class=Response)
+async def model(name: str, service: ServiceDep) -> Response:
+    """The loaded model by its name."""
+    if name != service.engine.model.name:
+        raise ApiError(404, f"The model {name!r} is not loaded.", code="model_not_found", param="model")
+    return _json(_model(service))
+
+
+@router.post("/tokenize", response_class=Response)
+async def tokenize(body: TokenizeRequest, service: ServiceDep) -> Response:
+    """Token ids of a text; `with_pieces` adds each token's text, or its bytes where they are no text."""
+    tokenizer = service.text.tokenizer
+    encode = tokenizer.encode_prompt if body.add_special else tokenizer.encode
+    ids = await asyncio.to_thread(encode, body.content)
+    if not body.with_pieces:
+        return _json({"tokens": ids})
+    return _json({"tokens": [{"id": token_id, "piece": _piece(service, token_id)} for token_id in ids]})
+
+
+@router.post("/detokenize", response_class=Response)
+async def detokenize(body: DetokenizeRequest, service: ServiceDep) -> Response:
+    """The text of token ids."""
+    return _json({"content": service.text.tokenizer.decode(body.tokens)})
+
+
+def _piece(service: Service, token_id: int) -> str | list[int]:
+    token = service.text.tokenizer.token_text(token_id)
+    return token.text if token.text.encode() == token.data else list(token.data)
+
+
+def _model(service: Service) -> dict[str, object]:
+    info = service.engine.model
+    return {
+        "id": info.name,
+        "object": "model",
+        "created": service.started,
+        "owned_by": "pinfill",
+        "meta": {
+            "n_ctx": info.context_length,
+            "n_vocab": info.vocab_size,
+            "kv_bytes_per_token": info.kv_bytes_per_token,
+            "fingerprint": info.fingerprint,
+            "provider": info.provider,
+        },
+    }
+
+
+def _json(value: object) -> Response:
+    return Response(dump_bytes(value), media_type="application/json")

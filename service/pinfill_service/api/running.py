@@ -1,0 +1,207 @@
+"""An answer under way: several choices fed from one generation, streamed or collected."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pinfill_service.api.choice import Choice, ChoiceResult, Delta
+from pinfill_service.api.context import Service
+from pinfill_service.api.errors import ApiError, answer_for
+from pinfill_service.api.generation import Generation
+from pinfill_service.api.json_text import dump_bytes, sse_comment, sse_data
+from pinfill_service.api.sse import ClientGoneError, GenerationStream, until_disconnect
+from pinfill_service.engine.interface import (
+    ContextLengthError,
+    EngineError,
+    Event,
+    Failed,
+    Finished,
+    GenerationRequest,
+    Progress,
+    PromptScored,
+    Sampling,
+    Started,
+    Token,
+)
+from pinfill_service.prompt.chat import GenerationOptions
+
+_log = logging.getLogger(__name__)
+
+KEEPALIVE_SECONDS = 2.0
+CLIENT_CLOSED_REQUEST = 499  # nginx's status, for the log: nobody is there to read it
+_SEED_MASK = (1 << 63) - 1
+
+
+class Dialect(Protocol):
+    """How an answer is written in one API. Stream parts are complete server-sent events."""
+
+    def opening(self) -> bytes: ...
+
+    def prompt_scored(self, index: int, result: ChoiceResult) -> bytes:
+        """The prompt's log probabilities are known."""
+        ...
+
+    def delta(self, index: int, delta: Delta) -> bytes: ...
+
+    def finished(self, index: int, results: Sequence[ChoiceResult], *, last: bool) -> bytes:
+        """A choice is complete; `last`: all are."""
+        ...
+
+    def closing(self, results: Sequence[ChoiceResult]) -> bytes: ...
+
+    def whole(self, results: Sequence[ChoiceResult]) -> dict[str, object]:
+        """The answer that is not streamed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Prompts (token ids), each to be continued `options.n` times."""
+
+    prompts: Sequence[Sequence[int]]
+    options: GenerationOptions
+    prompt_logprobs: int | None = None
+
+
+async def respond(service: Service, request: Request, plan: Plan, dialect: Dialect, *, stream: bool) -> Response:
+    """Submits the plan and answers. What the engine refuses at once is raised before any header is sent."""
+    generation = Generation.start(service.engine, engine_requests(service, plan))
+    tokenizer, stop = service.text.tokenizer, plan.options.stop
+    running = Running(generation, [Choice(tokenizer, stop) for _ in range(len(plan.prompts) * plan.options.n)])
+    if stream:
+        return GenerationStream(generation, running.stream(dialect))
+    with generation:
+        try:
+            results = await until_disconnect(request.receive, running.collect())
+        except ClientGoneError:
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
+    return Response(dump_bytes(dialect.whole(results)), media_type="application/json")
+
+
+def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
+    """One engine request for each choice. `max_tokens` is clamped to what the context leaves; prompts are never cut.
+
+    Raises ContextLengthError for a prompt that leaves no room and ApiError for an empty one.
+    """
+    options = plan.options
+    stop_ids = frozenset() if options.ignore_eos else service.text.stop_ids
+    requests = []
+    for prompt in plan.prompts:
+        room = service.engine.model.context_length - len(prompt)
+        if not prompt:
+            raise ApiError(400, "The prompt is empty.", code="invalid_value", param="prompt")
+        if room <= 0:
+            raise ContextLengthError(len(prompt), service.engine.model.context_length)
+        for number in range(options.n):
+            requests.append(
+                GenerationRequest(
+                    prompt=prompt,
+                    max_tokens=room if options.max_tokens is None else min(options.max_tokens, room),
+                    sampling=_seeded(options.sampling, number),
+                    stop_ids=stop_ids,
+                    salt=options.salt,
+                    use_cache=options.use_cache,
+                    prompt_logprobs=plan.prompt_logprobs,
+                )
+            )
+    return requests
+
+
+class Running:
+    """Feeds engine events to the choices. After a stop string the engine is told to stop, and its counts awaited."""
+
+    def __init__(self, generation: Generation, choices: Sequence[Choice]) -> None:
+        self._generation = generation
+        self._choices = choices
+        self._prefill: Progress | None = None
+
+    @property
+    def results(self) -> list[ChoiceResult]:
+        return [choice.result for choice in self._choices]
+
+    async def collect(self) -> list[ChoiceResult]:
+        """All choices, complete. Raises the EngineError of the first that fails."""
+        while self._generation.running:
+            for index, event in await self._generation.next():
+                self._take(index, event)
+        return self.results
+
+    async def stream(self, dialect: Dialect) -> AsyncGenerator[bytes, None]:
+        """Server-sent events: an opening at once, a comment after KEEPALIVE_SECONDS without another event, and at the
+        end the closing, or an error when the engine failed.
+        """
+        loop = asyncio.get_running_loop()
+        yield dialect.opening()
+        due = loop.time() + KEEPALIVE_SECONDS
+        while self._generation.running:
+            batch = await self._generation.next(max(due - loop.time(), 0.0))
+            part, failure = self._write_all(batch, dialect)
+            if failure is not None:
+                yield part + sse_data(answer_for(failure).body)
+                return
+            if not part and loop.time() >= due:
+                part = sse_comment(self._waiting_for())
+            if part:
+                yield part
+                due = loop.time() + KEEPALIVE_SECONDS
+        yield dialect.closing(self.results)
+
+    def _take(self, index: int, event: Event) -> Delta:
+        choice = self._choices[index]
+        match event:
+            case Token():
+                delta = choice.push(event)
+                if choice.stopped:
+                    self._generation.cancel(index)
+                self._prefill = None
+                return delta
+            case Finished():
+                return choice.finish(event)
+            case Failed():
+                raise event.error
+            case PromptScored():
+                choice.result.prompt_scores = event.logprobs
+            case Started():
+                self._prefill = Progress(event.cached_tokens, event.prompt_tokens)
+            case Progress():
+                self._prefill = event
+        return Delta()
+
+    def _write_all(self, batch: Sequence[tuple[int, Event]], dialect: Dialect) -> tuple[bytes, Exception | None]:
+        """What the events write, up to a failure if there is one among them."""
+        written = bytearray()
+        try:
+            for index, event in batch:
+                written += self._write(index, event, dialect)
+        except Exception as error:  # headers are out: whatever it was must be told in the stream
+            if not isinstance(error, EngineError):
+                _log.exception("an answer failed while it was streamed")
+            return bytes(written), error
+        return bytes(written), None
+
+    def _write(self, index: int, event: Event, dialect: Dialect) -> bytes:
+        delta = self._take(index, event)
+        part = dialect.delta(index, delta) if delta else b""
+        if isinstance(event, PromptScored):
+            part += dialect.prompt_scored(index, self._choices[index].result)
+        if isinstance(event, Finished):
+            last = all(result.finish_reason is not None for result in self.results)
+            part += dialect.finished(index, self.results, last=last)
+        return part
+
+    def _waiting_for(self) -> str:
+        return "waiting" if self._prefill is None else f"prefilling {self._prefill.done}/{self._prefill.total}"
+
+
+def _seeded(sampling: Sampling, number: int) -> Sampling:
+    """The sampling of choice `number`: choices of one seeded request differ, and always in the same way."""
+    if sampling.seed is None or number == 0:
+        return sampling
+    return replace(sampling, seed=(sampling.seed + number) & _SEED_MASK)

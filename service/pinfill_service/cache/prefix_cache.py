@@ -1,0 +1,410 @@
+"""Decides which slot a prompt runs in, what it reuses, what is saved before it is overwritten, and what is evicted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pinfill_service.cache.prefill_cost import PrefillCost
+from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
+
+log = logging.getLogger(__name__)
+
+# A last chunk of one token takes kernels that add in another order than a prompt's: see models/gguf_llama.py.
+MIN_EVALUATED = 2
+# Fresh memory costs about this many times a copy between memory already in use (measured: 5 to 10).
+_COLD_FACTOR = 6.0
+# An entry this old is worth half of an equal one used just now.
+_HALF_VALUE_SECONDS = 600.0
+# Evicting less than this from an entry's end is not worth the books.
+_MIN_TRIM_TOKENS = 64
+
+
+class NoSlotError(RuntimeError):
+    """Every slot is running a sequence."""
+
+
+class KvStore(Protocol):
+    """What the cache needs of KV memory; `engine.kv.KvSlots` is the real one."""
+
+    count: int
+    max_length: int
+    bytes_per_token: int
+
+    @property
+    def resident_bytes(self) -> int: ...
+    @property
+    def pool(self) -> Any: ...
+    def length(self, slot: int) -> int: ...
+    def touched(self, slot: int) -> int: ...
+    def truncate(self, slot: int, length: int) -> None: ...
+    def fork(self, source: int, target: int, start: int, end: int) -> None: ...
+    def export(self, slot: int, start: int, end: int) -> Any: ...
+    def load(self, span: Any, slot: int, limit: int | None = None) -> None: ...
+    def discard_dead(self, slot: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A slot to run in, its cursor standing behind the `cached` tokens that are reused; `reason` for what is not."""
+
+    slot: int
+    cached: int
+    reason: str | None
+    restored: int = 0  # of the cached tokens, those that had to be copied into the slot
+
+
+@dataclass(slots=True)
+class _Slot:
+    """What a slot holds: the path to `node`, then `tail` tokens that must not be reused (see PrefixCache)."""
+
+    index: int
+    node: Node | None = None
+    tail: list[int] = field(default_factory=list)
+    busy: bool = False
+    private: bool = False
+    last_used: float = 0.0
+
+    @property
+    def shared_length(self) -> int:
+        return 0 if self.node is None else self.node.end
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """Counts of one moment; protected + evictable == total."""
+
+    entries: int
+    tokens: int
+    total_bytes: int
+    protected_bytes: int
+    evictions: int
+    mismatches: int
+
+    @property
+    def evictable_bytes(self) -> int:
+        return self.total_bytes - self.protected_bytes
+
+
+class PrefixCache:
+    """The prefix tree and the slots it lives in.
+
+    Invariants, whatever happened before:
+    - a slot's KV length == tokens recorded for it; where they disagree, the slot is emptied and counted, never reused;
+    - only tokens that were evaluated as part of a prompt are in the tree. A reply's tokens were decoded one at a time,
+      by kernels that add in another order, and reusing them could change an answer: they wait in the slot's tail until
+      they are evaluated again as a prompt (`settle` in the scheduler), or are part of the next one;
+    - an entry in use or pinned is never evicted; what nothing protects fits the budget.
+    """
+
+    def __init__(self, kv: KvStore, budget_bytes: int, cost: PrefillCost, clock: Callable[[], float]) -> None:
+        self.tree = PrefixTree()
+        self.budget_bytes = budget_bytes
+        self._kv = kv
+        self._cost = cost
+        self._clock = clock
+        self._slots = [_Slot(index) for index in range(kv.count)]
+        self._evictions = 0
+        self._mismatches = 0
+
+    # -- a sequence's life ---------------------------------------------------------------------------------------
+
+    @property
+    def has_free_slot(self) -> bool:
+        return any(not slot.busy for slot in self._slots)
+
+    def reusable(self, namespace: str, prompt: Tokens) -> int:
+        """How many tokens of `prompt` a claim would reuse now."""
+        return max(0, min(self.tree.match(namespace, prompt).length, len(prompt) - MIN_EVALUATED))
+
+    def claim(self, namespace: str, prompt: Tokens, *, reuse: bool = True, keep: bool = True) -> Claim:
+        """Gives `prompt` a slot that holds as much of it as is cached. `keep=False`: nobody will reuse what it adds.
+
+        Raises NoSlotError. What the slot held beyond the common prefix is stored first when it is worth its memory.
+        """
+        self._verify_idle()
+        if not self.has_free_slot:
+            raise NoSlotError
+        if not (reuse and keep):
+            return self._claim_empty(namespace, private=not keep)
+        match = self.tree.match(namespace, prompt)
+        usable = max(0, min(match.length, len(prompt) - MIN_EVALUATED))
+        if usable == 0:
+            claim = self._claim_empty(namespace, private=False)
+            return Claim(claim.slot, 0, _reason(match, prompt, 0))
+        target = self.tree.node_at(match, usable)
+        self.tree.reference(target, 1)
+        try:
+            slot, in_place = self._cheapest(target)
+            self._empty(slot, in_place)
+            reached = self._load(slot, target)
+        finally:
+            self.tree.reference(target, -1)
+        self._start(slot, reached)
+        cached = slot.shared_length
+        self.enforce_budget()
+        return Claim(slot.index, cached, _reason(match, prompt, cached), cached - in_place)
+
+    def extend(self, index: int, tokens: Tokens) -> None:
+        """The graph appended `tokens` to the slot as part of a prompt: from now on others can match them."""
+        slot = self._slots[index]
+        if slot.private:
+            slot.tail.extend(int(token) for token in tokens)
+            return
+        assert not slot.tail and slot.node is not None
+        grown = self.tree.insert(slot.node, tokens, index, self._clock())
+        if slot.busy and grown is not slot.node:
+            self.tree.reference(grown, 1)
+            self.tree.reference(slot.node, -1)
+        slot.node = grown
+
+    def append_decoded(self, index: int, token: int) -> None:
+        """The graph appended a token that was decoded: recorded, never matched."""
+        self._slots[index].tail.append(token)
+
+    def unsettled(self, index: int) -> list[int]:
+        """Decoded tokens behind what the slot shares."""
+        return [] if self._slots[index].private else list(self._slots[index].tail)
+
+    def shared_length(self, index: int) -> int:
+        """Tokens of a slot that are in the tree."""
+        return self._slots[index].shared_length
+
+    def drop_tail(self, index: int) -> None:
+        """Forgets the decoded tokens of a slot."""
+        slot = self._slots[index]
+        if not slot.private:
+            slot.tail.clear()
+            self._kv.truncate(index, slot.shared_length)
+
+    def release(self, index: int) -> None:
+        """The sequence ended; its slot stays as it is until somebody needs it."""
+        slot = self._slots[index]
+        slot.busy, slot.last_used = False, self._clock()
+        if slot.node is not None:
+            self.tree.reference(slot.node, -1)
+            slot.node.last_used = slot.last_used
+        if slot.private:
+            self._forget(slot)
+        self.enforce_budget()
+
+    def abandon(self, index: int) -> None:
+        """Something went wrong while the graph ran on this slot: nothing it alone holds may be reused."""
+        slot = self._slots[index]
+        if slot.busy and slot.node is not None:
+            self.tree.reference(slot.node, -1)
+        slot.busy = False
+        self._forget(slot)
+
+    def is_idle(self, index: int) -> bool:
+        return not self._slots[index].busy
+
+    # -- choosing and filling a slot -----------------------------------------------------------------------------
+
+    def _claim_empty(self, namespace: str, *, private: bool) -> Claim:
+        slot = min(self._idle(), key=lambda s: (self._loss(s, 0), s.last_used, s.index))
+        self._empty(slot, 0)
+        if private:
+            slot.busy = slot.private = True
+        else:
+            self._start(slot, self.tree.root(namespace))
+        self.enforce_budget()
+        return Claim(slot.index, 0, None)
+
+    def _start(self, slot: _Slot, node: Node) -> None:
+        now = self._clock()
+        slot.busy, slot.private, slot.node, slot.last_used = True, False, node, now
+        self.tree.reference(node, 1)
+        for above in node.path():
+            above.hits += 1
+            above.last_used = now
+
+    def _idle(self) -> list[_Slot]:
+        return [slot for slot in self._slots if not slot.busy]
+
+    def _cheapest(self, target: Node) -> tuple[_Slot, int]:
+        """The idle slot that reaches `target` with the least copying, and how much of it that slot holds already."""
+        path = target.path()
+        best: tuple[float, float, int] | None = None
+        chosen, in_place = self._slots[0], 0
+        for slot in self._idle():
+            held = 0
+            for node in path:
+                if slot.index not in node.slots:
+                    break
+                held = node.end
+            warm = max(0, min(target.end, self._kv.touched(slot.index)) - held)
+            cold = target.end - held - warm
+            price = warm + _COLD_FACTOR * cold + self._loss(slot, held)
+            rank = (price, slot.last_used, slot.index)
+            if best is None or rank < best:
+                best, chosen, in_place = rank, slot, held
+        return chosen, in_place
+
+    def _loss(self, slot: _Slot, keep: int) -> int:
+        """Tokens beyond `keep` that only this slot holds."""
+        lost, node = 0, slot.node
+        while node is not None and node.end > keep:
+            if node.span is None and node.slots == {slot.index}:
+                lost += node.end - max(node.start, keep)
+            node = node.parent
+        return lost
+
+    def _empty(self, slot: _Slot, keep: int) -> None:
+        """Cuts a slot back to its first `keep` shared tokens, storing first what would be lost."""
+        slot.tail.clear()
+        self._kv.truncate(slot.index, slot.shared_length)
+        if slot.node is None:
+            return
+        boundary = self.tree.node_at(Match(slot.node.end, slot.node), keep)
+        self._write_back(slot, boundary)
+        self.tree.detach(slot.node, slot.index, boundary)
+        self._kv.truncate(slot.index, keep)
+        slot.node = None if boundary.is_root else boundary
+
+    def _write_back(self, slot: _Slot, boundary: Node) -> None:
+        """Stores the nodes behind `boundary` that only this slot holds, first ones first, as far as memory is found."""
+        assert slot.node is not None
+        for node in slot.node.path():
+            if node.start < boundary.end or node.span is not None or node.slots != {slot.index}:
+                continue
+            if not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node):
+                return
+            try:
+                node.span = self._kv.export(slot.index, node.start, node.end)
+            except MemoryError:
+                log.warning("no memory to keep %d tokens of a prefix; they will be prefilled again", len(node.tokens))
+                return
+
+    def _load(self, slot: _Slot, target: Node) -> Node:
+        """Copies what `slot` lacks of the path to `target`; returns the node it reached, the root when none."""
+        reached = target.path()[0].parent
+        assert reached is not None
+        for node in target.path():
+            if slot.index not in node.slots:
+                sources = [s for s in node.slots if self._kv.length(s) >= node.end]
+                if sources:
+                    self._kv.fork(sources[0], slot.index, node.start, node.end)
+                elif node.span is not None:
+                    self._kv.load(node.span, slot.index)
+                else:
+                    self._mismatch(f"tokens {node.start}..{node.end} are recorded but held nowhere")
+                    break
+                node.slots.add(slot.index)
+            reached = node
+        return reached
+
+    # -- doubt ---------------------------------------------------------------------------------------------------
+
+    def _verify_idle(self) -> None:
+        for slot in self._idle():
+            recorded = slot.shared_length + len(slot.tail)
+            if self._kv.length(slot.index) != recorded:
+                self._mismatch(f"slot {slot.index}: {recorded} tokens recorded, KV of {self._kv.length(slot.index)}")
+                self._forget(slot)
+
+    def _mismatch(self, what: str) -> None:
+        self._mismatches += 1
+        log.error("KV mismatch, treated as a miss: %s", what)
+
+    def _forget(self, slot: _Slot) -> None:
+        """Empties a slot without storing anything of it."""
+        if slot.node is not None and not slot.node.is_root:
+            root = slot.node.path()[0].parent
+            assert root is not None
+            self.tree.detach(slot.node, slot.index, root)
+        slot.node, slot.private = None, False
+        slot.tail.clear()
+        self._kv.truncate(slot.index, 0)
+        self._kv.discard_dead(slot.index)
+
+    # -- budget --------------------------------------------------------------------------------------------------
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory of everything cached. What running sequences touched is in use, not cached."""
+        busy = sum(self._kv.touched(slot.index) for slot in self._slots if slot.busy)
+        return int(self._kv.resident_bytes - busy * self._kv.bytes_per_token + self._kv.pool.bytes_used)
+
+    def enforce_budget(self) -> None:
+        """Evicts the least valuable leaves until what is cached fits; never what is in use or pinned."""
+        if self.held_bytes <= self.budget_bytes:
+            return
+        for slot in self._idle():
+            self._kv.discard_dead(slot.index)
+        while (excess := self.held_bytes - self.budget_bytes) > 0:
+            leaf = self._least_valuable()
+            if leaf is None:
+                return
+            self.evict(leaf, excess)
+
+    def evict(self, leaf: Node, excess: int | None = None) -> None:
+        """Forgets an unprotected leaf, or only as much of its end as frees `excess` bytes."""
+        assert not leaf.is_protected and not leaf.children
+        keep = len(leaf.tokens) - (-(-excess // self._kv.bytes_per_token) if excess is not None else len(leaf.tokens))
+        if excess is not None and keep >= _MIN_TRIM_TOKENS:
+            self.tree.node_at(Match(leaf.end, leaf), leaf.start + keep - keep % _MIN_TRIM_TOKENS)
+        parent = leaf.parent
+        assert parent is not None
+        for index in list(leaf.slots):
+            slot = self._slots[index]
+            slot.tail.clear()
+            slot.node = None if parent.is_root else parent
+            self._kv.truncate(index, parent.end)
+            self._kv.discard_dead(index)
+        leaf.slots.clear()
+        self.tree.remove(leaf)
+        self._evictions += 1
+
+    def evict_all(self) -> int:
+        """Forgets everything that nothing protects; returns how many entries that were."""
+        count = 0
+        while (leaf := self._least_valuable()) is not None:
+            self.evict(leaf)
+            count += 1
+        return count
+
+    def _least_valuable(self) -> Node | None:
+        now = self._clock()
+        leaves = [leaf for leaf in self.tree.leaves() if not leaf.is_protected]
+        return min(leaves, key=lambda leaf: self._value(leaf, now), default=None)
+
+    def _value(self, node: Node, now: float) -> float:
+        """Seconds of prefill saved for each byte, weighed by how often and how lately it was used."""
+        age = max(0.0, now - node.last_used)
+        return (1 + node.hits) * self._cost.per_token(node.start) / (1 + age / _HALF_VALUE_SECONDS)
+
+    def _make_room(self, size: int, node: Node) -> bool:
+        """Evicts leaves worth less than `node` until `size` more bytes fit; False when they cannot."""
+        now = self._clock()
+        while self.held_bytes + size > self.budget_bytes:
+            leaf = self._least_valuable()
+            if leaf is None or leaf is node or self._value(leaf, now) >= self._value(node, now):
+                return False
+            self.evict(leaf, self.held_bytes + size - self.budget_bytes)
+        return True
+
+    # -- numbers -------------------------------------------------------------------------------------------------
+
+    def stats(self) -> CacheStats:
+        entries = tokens = total = protected = 0
+        for node in self.tree.nodes():
+            entries += not node.children
+            tokens += len(node.tokens)
+            size = len(node.tokens) * self._kv.bytes_per_token * (len(node.slots) + (node.span is not None))
+            total += size
+            protected += size if node.is_protected else 0
+        return CacheStats(entries, tokens, total, protected, self._evictions, self._mismatches)
+
+
+def _reason(match: Match, prompt: Tokens, cached: int) -> str | None:
+    """Why not more was reused, in words; None when nothing more could be."""
+    if cached >= len(prompt) - MIN_EVALUATED:
+        return None
+    if match.length == 0:
+        return "never seen: nothing cached begins like this prompt"
+    if cached < match.length:
+        return f"KV of tokens {cached} to {match.length} was recorded but not found"
+    return f"left the cached prefix at token {cached:,}"

@@ -1,0 +1,232 @@
+"""The index of everything cached: a token tree whose nodes say where the KV of their tokens can be found.
+
+A node's KV lives in stored pages (its span), in live slots, or in both. The tree holds no KV and never copies any; it
+keeps the books. Ideas: SGLang's radix cache (shared nodes, lock references), vLLM's block pool (value types).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tokens = NDArray[np.int32]
+EMPTY: Tokens = np.empty(0, np.int32)
+
+# Finding the first difference in pieces touches little memory when prompts differ early.
+_FIRST_COMPARED = 256
+
+
+class Span(Protocol):
+    """Stored KV of a run of tokens."""
+
+    def split(self, count: int) -> tuple[Any, Any]:
+        """Two spans: the first `count` tokens and the rest. This one must not be used afterwards."""
+        ...
+
+    def free(self) -> None:
+        """Gives the memory back. Must be called exactly once on every span that is not split."""
+        ...
+
+
+class Node:
+    """A run of tokens after its parent's.
+
+    Invariants: `tokens` is not empty (but for roots); children begin with different tokens; `slots` of a child is a
+    subset of its parent's; `references` is at least the sum of the children's; KV is somewhere: span or slots not
+    empty, except while a node is being dropped.
+    """
+
+    __slots__ = ("children", "hits", "last_used", "parent", "pinned", "references", "slots", "span", "start", "tokens")
+
+    def __init__(self, tokens: Tokens, parent: Node | None, now: float) -> None:
+        self.tokens = tokens
+        self.parent = parent
+        self.start: int = 0 if parent is None else parent.end
+        self.children: dict[int, Node] = {}
+        self.span: Any | None = None
+        self.slots: set[int] = set()
+        self.references = 0
+        self.pinned = 0
+        self.last_used = now
+        self.hits = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.tokens)
+
+    @property
+    def is_root(self) -> bool:
+        return self.parent is None
+
+    @property
+    def is_protected(self) -> bool:
+        return self.references > 0 or self.pinned > 0
+
+    def path(self) -> list[Node]:
+        """From the first node below the root down to this one."""
+        nodes: list[Node] = []
+        node: Node | None = self
+        while node is not None and node.parent is not None:
+            nodes.append(node)
+            node = node.parent
+        return nodes[::-1]
+
+    def __repr__(self) -> str:
+        return f"<Node {self.start}..{self.end} slots={sorted(self.slots)} span={self.span is not None}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The longest cached prefix: `length` tokens, the last of them inside `node` (the root when length is 0)."""
+
+    length: int
+    node: Node
+
+
+def common_prefix(a: Tokens, b: Tokens) -> int:
+    """How many tokens `a` and `b` share from the start."""
+    limit = min(len(a), len(b))
+    done, size = 0, _FIRST_COMPARED
+    while done < limit:
+        stop = min(done + size, limit)
+        different = a[done:stop] != b[done:stop]
+        first = int(different.argmax())
+        if different[first]:
+            return done + first
+        done, size = stop, size * 4
+    return limit
+
+
+class PrefixTree:
+    """Token trees by namespace. Not thread-safe: the engine thread owns it.
+
+    Invariants: nothing matches across namespaces; a lookup changes nothing; references and pins of a node count on
+    every node above it, so a protected node never hangs below an unprotected one.
+    """
+
+    def __init__(self) -> None:
+        self._roots: dict[str, Node] = {}
+
+    def root(self, namespace: str) -> Node:
+        if namespace not in self._roots:
+            self._roots[namespace] = Node(EMPTY, None, 0.0)
+        return self._roots[namespace]
+
+    def match(self, namespace: str, tokens: Tokens) -> Match:
+        """The longest prefix of `tokens` that is cached. No side effects."""
+        node = self._roots.get(namespace)
+        if node is None:
+            return Match(0, Node(EMPTY, None, 0.0))
+        position = 0
+        while position < len(tokens):
+            child = node.children.get(int(tokens[position]))
+            if child is None:
+                break
+            shared = common_prefix(child.tokens, tokens[position:])
+            position, node = position + shared, child
+            if shared < len(child.tokens):
+                break
+        return Match(position, node)
+
+    def node_at(self, match: Match, length: int) -> Node:
+        """The node that ends exactly at `length` <= match.length on the matched path; splits one where needed."""
+        node = match.node
+        while node.parent is not None and node.start >= length:
+            node = node.parent
+        return node if node.end == length else self._split(node, length - node.start)
+
+    def insert(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
+        """Records that `slot` holds `tokens` after `parent`'s path, which it holds already. Returns the deepest node.
+
+        A leaf that only this slot holds grows in place, so that a prompt evaluated in chunks stays one node.
+        """
+        while len(tokens):
+            child = parent.children.get(int(tokens[0]))
+            if child is None:
+                return self._append(parent, tokens, slot, now)
+            shared = common_prefix(child.tokens, tokens)
+            if shared < len(child.tokens):
+                child = self._split(child, shared)
+            child.slots.add(slot)
+            parent, tokens = child, tokens[shared:]
+        return parent
+
+    def _append(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
+        grows = not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
+        if grows and not parent.pinned:
+            parent.tokens = np.concatenate([parent.tokens, tokens])
+            return parent
+        node = Node(tokens.copy(), parent, now)
+        node.slots.add(slot)
+        parent.children[int(tokens[0])] = node
+        return node
+
+    def _split(self, node: Node, count: int) -> Node:
+        """Cuts the first `count` tokens off into a new parent and returns it; `node` keeps its identity below it."""
+        parent = node.parent
+        assert parent is not None and 0 < count < len(node.tokens)
+        upper = Node(node.tokens[:count], parent, node.last_used)
+        upper.hits = node.hits
+        upper.slots, upper.references, upper.pinned = set(node.slots), node.references, node.pinned
+        if node.span is not None:
+            upper.span, node.span = node.span.split(count)
+        parent.children[int(upper.tokens[0])] = upper
+        node.tokens, node.parent, node.start = node.tokens[count:], upper, upper.end
+        upper.children[int(node.tokens[0])] = node
+        return upper
+
+    def reference(self, node: Node, change: int) -> None:
+        """Counts a use of `node` (or takes it back) on its whole path, the root included."""
+        above: Node | None = node
+        while above is not None:
+            above.references += change
+            assert above.references >= 0
+            if above.is_root:
+                self._prune(above)
+            above = above.parent
+
+    def detach(self, node: Node, slot: int, keep: Node) -> None:
+        """`slot`, which holds the path to `node`, is about to hold only the path to `keep` above it."""
+        while node is not keep:
+            node.slots.discard(slot)
+            above = node.parent
+            assert above is not None
+            if not node.slots and node.span is None:
+                self._drop_subtree(node)
+            node = above
+
+    def remove(self, leaf: Node) -> None:
+        """Forgets a leaf and frees its span."""
+        assert not leaf.children and leaf.parent is not None
+        if leaf.span is not None:
+            leaf.span.free()
+            leaf.span = None
+        del leaf.parent.children[int(leaf.tokens[0])]
+        self._prune(leaf.parent)
+        leaf.parent = None
+
+    def _prune(self, root: Node) -> None:
+        """Unused empty roots go, so that salts leave nothing behind."""
+        if root.is_root and not root.children and not root.references:
+            self._roots = {name: other for name, other in self._roots.items() if other is not root}
+
+    def _drop_subtree(self, node: Node) -> None:
+        """A node without KV makes everything below it unreachable."""
+        for child in list(node.children.values()):
+            self._drop_subtree(child)
+        self.remove(node)
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node but the roots, parents before children."""
+        stack = [child for root in self._roots.values() for child in root.children.values()]
+        while stack:
+            node = stack.pop()
+            stack.extend(node.children.values())
+            yield node
+
+    def leaves(self) -> Iterator[Node]:
+        return (node for node in self.nodes() if not node.children)

@@ -1,0 +1,1 @@
+"""Runs the model: graph, KV slots, sampling and the one thread that drives them."""

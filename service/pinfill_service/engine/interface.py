@@ -1,0 +1,210 @@
+"""What the HTTP side and the engine thread say to each other.
+
+Only token ids cross this seam: text, templates and JSON stay on the HTTP side. No numpy, no onnxruntime in here, so
+everything above the engine imports and tests without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+FinishReason = Literal["stop", "length", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen. The defaults sample from the model's own distribution.
+
+    Penalties look at the generated tokens (presence, frequency: OpenAI's definition) or at prompt and generated tokens
+    (repetition: the CTRL paper's, as transformers applies it).
+    """
+
+    temperature: float = 1.0  # 0: greedy
+    top_k: int = 0  # 0: off
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    seed: int | None = None
+    logit_bias: Mapping[int, float] = field(default_factory=dict)
+    logprobs: int | None = None  # None: off; k: the chosen token and the k best
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One sequence to generate. `prompt` is not empty and shorter than the context length."""
+
+    prompt: Sequence[int]
+    max_tokens: int
+    sampling: Sampling = Sampling()
+    stop_ids: frozenset[int] = frozenset()  # generation ends when one is sampled; it is not reported as text
+    salt: str = ""  # requests with different salts never share KV
+    use_cache: bool = True  # False: everything is prefilled and nothing is kept for others
+    prompt_logprobs: int | None = None  # k: log probabilities of the prompt's own tokens; never reads the cache
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A token's log probability under the model (before temperature and truncation), with the best alternatives."""
+
+    token_id: int
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Counts and seconds of one sequence. `cached_tokens + processed_tokens == prompt_tokens`, always."""
+
+    cached_tokens: int = 0
+    processed_tokens: int = 0
+    prefill_seconds: float = 0.0
+    queue_seconds: float = 0.0
+    generated_tokens: int = 0
+    decode_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The request left the queue: how much of its prompt is reused, and why not more (None: nothing to explain)."""
+
+    cached_tokens: int
+    prompt_tokens: int
+    miss_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A chunk of the prompt was evaluated. `done` counts the cached tokens too."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptScored:
+    """Log probabilities of prompt tokens 1..n-1 (the first has none), when `prompt_logprobs` asked for them."""
+
+    logprobs: tuple[TokenLogprob, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One generated token. A sampled stop id is not reported; `Finished` follows instead."""
+
+    token_id: int
+    logprob: TokenLogprob | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of a request that did not fail, cancelled ones included."""
+
+    reason: FinishReason
+    timings: Timings
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The last event of a request that the engine could not finish."""
+
+    error: EngineError
+
+
+Event = Started | Progress | PromptScored | Token | Finished | Failed
+
+
+class EngineError(Exception):
+    """The engine refused or lost a request. `code` is stable, the message is for people."""
+
+    code = "engine_error"
+
+
+class ContextLengthError(EngineError):
+    """The prompt does not fit the context; prompts are never cut."""
+
+    code = "context_length_exceeded"
+
+    def __init__(self, prompt_tokens: int, context_length: int) -> None:
+        super().__init__(f"This model's context is {context_length:,} tokens, and the prompt has {prompt_tokens:,}.")
+        self.prompt_tokens = prompt_tokens
+        self.context_length = context_length
+
+
+class EngineClosedError(EngineError):
+    """The engine is shutting down."""
+
+    code = "engine_closed"
+
+
+class EngineBusyError(EngineError):
+    """The queue is full."""
+
+    code = "engine_busy"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The loaded model, as the HTTP side needs it."""
+
+    name: str
+    fingerprint: str  # SHA-256 over everything in the folder that can change an answer
+    context_length: int
+    vocab_size: int
+    kv_bytes_per_token: int
+    provider: str
+    provider_note: str
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """One consistent look at the engine. Bytes are bytes of KV; evictable + protected == total."""
+
+    running: int
+    waiting: int
+    slots: int
+    entries: int
+    cached_tokens: int
+    total_bytes: int
+    protected_bytes: int
+    evictable_bytes: int
+    budget_bytes: int
+    prompt_tokens_cached_total: int
+    prompt_tokens_processed_total: int
+    generated_tokens_total: int
+    prefill_seconds_total: float
+    decode_seconds_total: float
+    saved_seconds_total: float
+    evictions_total: int
+    mismatches_total: int  # recorded and real KV length disagreed; each was turned into a miss
+
+
+class Engine(Protocol):
+    """Generates tokens. Every method may be called from any thread."""
+
+    @property
+    def model(self) -> ModelInfo: ...
+
+    def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
+        """Queues a request and returns its id. `on_event` is called on the engine thread and must not block.
+
+        Raises ContextLengthError, EngineBusyError or EngineClosedError at once.
+        """
+        ...
+
+    def cancel(self, request_id: int, *, keep_reply: bool = False) -> None:
+        """Stops a request within one chunk; its last event is Finished("cancelled"). Unknown ids are ignored.
+
+        The prompt's finished chunks stay cached. `keep_reply`: what was generated may be continued (a stop string was
+        found in it); otherwise it is forgotten.
+        """
+        ...
+
+    def stats(self) -> EngineStats: ...
+
+    def close(self) -> None:
+        """Stops the engine thread; requests still running get Failed(EngineClosedError)."""
+        ...

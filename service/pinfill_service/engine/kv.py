@@ -1,0 +1,313 @@
+"""KV memory: slots the graph runs on, and pages that keep stretches of KV when a slot is needed for something else.
+
+All tensors of one shape share one anonymous mapping [tensors, slots, heads, max_length, head_size]: slot i is row i of
+every tensor, neighbouring slots are a batch, and pages nobody touched cost no memory. Moving a slot's cursor back is
+all that truncation takes: what lies beyond it is dead and is overwritten by the next tokens.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FREE_BYTES = 16 << 20  # of pages that stay warm for the next one that is stored
+PAGE_TOKENS = 32  # small enough that a short tail wastes little, large enough that a copy is one call for each page
+
+Array = NDArray[Any]
+
+
+class KvMemoryError(MemoryError):
+    """The system did not give the memory that was asked for."""
+
+
+def _anonymous(size: int) -> mmap.mmap:
+    """Zeroed memory of this process alone: shared mappings, Python's default, cannot be handed back page by page."""
+    if hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return mmap.mmap(-1, size)
+
+
+@dataclass(frozen=True, slots=True)
+class KvTensor:
+    """One layer's keys or values as the graph names them; [batch, heads, length, head_size]."""
+
+    past: str
+    present: str
+    heads: int
+    head_size: int
+    dtype: np.dtype[Any]
+
+    @property
+    def bytes_per_token(self) -> int:
+        return self.heads * self.head_size * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class StateTensor:
+    """State of fixed size beside KV (convolution, SSM); [batch, *shape]. It cannot be truncated."""
+
+    past: str
+    present: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A slot's non-truncatable state at `length`; by itself the handle under which the holder keeps it."""
+
+    length: int
+    state: tuple[Array, ...]
+
+
+class _Page:
+    """PAGE_TOKENS tokens of KV of every tensor, shared by the spans that look into it."""
+
+    __slots__ = ("arrays", "users")
+
+    def __init__(self, arrays: tuple[Array, ...]) -> None:
+        self.arrays = arrays  # one [tensors, heads, PAGE_TOKENS, head_size] for each group
+        self.users = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Tokens [offset, offset + count) of a page."""
+
+    page: _Page
+    offset: int
+    count: int
+
+
+class StoredSpan:
+    """KV of consecutive tokens in pages. Splitting copies nothing: both parts may look into the page at the cut."""
+
+    __slots__ = ("_pieces", "_pool")
+
+    def __init__(self, pool: PagePool, pieces: Sequence[_Piece]) -> None:
+        self._pool = pool
+        self._pieces = tuple(pieces)
+
+    @property
+    def count(self) -> int:
+        """Tokens in the span."""
+        return sum(piece.count for piece in self._pieces)
+
+    @property
+    def pieces(self) -> tuple[_Piece, ...]:
+        return self._pieces
+
+    def split(self, count: int) -> tuple[StoredSpan, StoredSpan]:
+        left: list[_Piece] = []
+        right: list[_Piece] = []
+        for piece in self._pieces:
+            take = min(max(count, 0), piece.count)
+            if take:
+                left.append(_Piece(piece.page, piece.offset, take))
+            if take < piece.count:
+                right.append(_Piece(piece.page, piece.offset + take, piece.count - take))
+            if 0 < take < piece.count:
+                piece.page.users += 1
+            count -= piece.count
+        self._pieces = ()
+        return StoredSpan(self._pool, left), StoredSpan(self._pool, right)
+
+    def free(self) -> None:
+        for piece in self._pieces:
+            self._pool.release(piece.page)
+        self._pieces = ()
+
+
+class PagePool:
+    """Pages in use and a few free ones, which are warm: touching fresh memory costs five times a copy."""
+
+    def __init__(self, groups: Sequence[_Group]) -> None:
+        self._shapes = [(len(group.tensors), group.heads, PAGE_TOKENS, group.head_size) for group in groups]
+        self._dtypes = [group.dtype for group in groups]
+        sizes = [int(np.prod(shape)) * dtype.itemsize for shape, dtype in zip(self._shapes, self._dtypes, strict=True)]
+        self.page_bytes = sum(sizes)
+        self._sizes = sizes
+        self._free: list[_Page] = []
+        self._keep_free = max(1, FREE_BYTES // self.page_bytes)
+        self.used = 0
+
+    @property
+    def bytes_used(self) -> int:
+        """Memory of the pages in use; up to FREE_BYTES more are held free."""
+        return self.used * self.page_bytes
+
+    def allocate(self) -> _Page:
+        page = self._free.pop() if self._free else self._create()
+        page.users = 1
+        self.used += 1
+        return page
+
+    def release(self, page: _Page) -> None:
+        page.users -= 1
+        assert page.users >= 0
+        if page.users == 0:
+            self.used -= 1
+            if len(self._free) < self._keep_free:
+                self._free.append(page)
+
+    def _create(self) -> _Page:
+        try:
+            memory = _anonymous(self.page_bytes)
+        except OSError as error:
+            raise KvMemoryError(f"no memory for {self.page_bytes:,} bytes of cached KV: {error}") from error
+        arrays, offset = [], 0
+        for shape, dtype, size in zip(self._shapes, self._dtypes, self._sizes, strict=True):
+            arrays.append(np.frombuffer(memory, dtype, size // dtype.itemsize, offset).reshape(shape))
+            offset += size
+        return _Page(tuple(arrays))
+
+
+class _Group:
+    """Tensors of equal shape and their slots, in one mapping."""
+
+    def __init__(self, tensors: Sequence[KvTensor], slots: int, max_length: int) -> None:
+        self.tensors = tuple(tensors)
+        self.heads, self.head_size, self.dtype = tensors[0].heads, tensors[0].head_size, tensors[0].dtype
+        shape = (len(tensors), slots, self.heads, max_length, self.head_size)
+        size = int(np.prod(shape)) * self.dtype.itemsize
+        try:
+            self.memory = _anonymous(size)
+        except (OSError, OverflowError) as error:
+            raise KvMemoryError(
+                f"no memory for {slots} slots of {max_length:,} tokens ({size / 2**30:.1f} GiB): {error}"
+            ) from error
+        self.array: Array = np.frombuffer(self.memory, self.dtype).reshape(shape)
+
+    def discard(self, slot: int, start: int, end: int) -> None:
+        """Returns the memory of positions [start, end) to the system where the system offers that."""
+        advice = getattr(mmap, "MADV_DONTNEED", None)
+        if advice is None:
+            return
+        row_bytes = self.head_size * self.dtype.itemsize
+        for tensor in range(len(self.tensors)):
+            for head in range(self.heads):
+                row = self.array[tensor, slot, head]
+                base = row.__array_interface__["data"][0] - self.array.__array_interface__["data"][0]
+                first = -(-(base + start * row_bytes) // mmap.PAGESIZE) * mmap.PAGESIZE
+                last = (base + end * row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
+                if last > first:
+                    self.memory.madvise(advice, first, last - first)
+
+
+class KvSlots:
+    """The slots of a model and the one place that knows how long each one's KV is.
+
+    Invariants: 0 <= length(slot) <= max_length; positions at or beyond it are dead; `touched(slot)` positions have cost
+    memory. Not thread-safe.
+    """
+
+    def __init__(
+        self, tensors: Sequence[KvTensor], slots: int, max_length: int, states: Sequence[StateTensor] = ()
+    ) -> None:
+        by_shape: dict[tuple[int, int, str], list[KvTensor]] = {}
+        for tensor in tensors:
+            by_shape.setdefault((tensor.heads, tensor.head_size, tensor.dtype.str), []).append(tensor)
+        self.count = slots
+        self.max_length = max_length
+        self.bytes_per_token = sum(tensor.bytes_per_token for tensor in tensors)
+        # One position more than a sequence may have: a batched step writes a junk token behind rows that do not run.
+        self._groups = [_Group(group, slots, max_length + 1) for group in by_shape.values()]
+        self._states = {state: np.zeros((slots, *state.shape), state.dtype) for state in states}
+        self._lengths = [0] * slots
+        self._touched = [0] * slots
+        self.pool = PagePool(self._groups)
+
+    def length(self, slot: int) -> int:
+        return self._lengths[slot]
+
+    def touched(self, slot: int) -> int:
+        return self._touched[slot]
+
+    @property
+    def resident_bytes(self) -> int:
+        """Memory that slots have touched."""
+        return sum(self._touched) * self.bytes_per_token
+
+    def tensors(self) -> Iterable[tuple[KvTensor, Array]]:
+        """Every tensor with its [slots, heads, max_length + 1, head_size] array."""
+        for group in self._groups:
+            yield from zip(group.tensors, group.array, strict=True)
+
+    def states(self) -> Iterable[tuple[StateTensor, Array]]:
+        """Every state tensor with its [slots, *shape] array."""
+        return self._states.items()
+
+    def appended(self, slot: int, count: int) -> None:
+        """The graph wrote `count` tokens at the cursor."""
+        self._move(slot, self._lengths[slot] + count)
+
+    def truncate(self, slot: int, length: int) -> None:
+        """Moves the cursor back to `length`: positions [length, ...) are dead."""
+        if not 0 <= length <= self._lengths[slot]:
+            raise ValueError(f"slot {slot} holds {self._lengths[slot]} tokens and cannot be truncated to {length}")
+        self._lengths[slot] = length
+
+    def fork(self, source: int, target: int, start: int, end: int) -> None:
+        """Copies positions [start, end) of `source` to `target`, whose cursor stands at `start` and moves to `end`."""
+        if self._lengths[target] != start or end > self._lengths[source]:
+            raise ValueError(f"cannot copy {start}..{end} from a slot of {self._lengths[source]} tokens")
+        for group in self._groups:
+            group.array[:, target, :, start:end] = group.array[:, source, :, start:end]
+        self._move(target, end)
+
+    def export(self, slot: int, start: int, end: int) -> StoredSpan:
+        """Copies positions [start, end) into pages. Raises KvMemoryError; then nothing is kept."""
+        if not 0 <= start < end <= self._lengths[slot]:
+            raise ValueError(f"cannot export {start}..{end} of a slot of {self._lengths[slot]} tokens")
+        pieces: list[_Piece] = []
+        try:
+            for first in range(start, end, PAGE_TOKENS):
+                pieces.append(_Piece(self.pool.allocate(), 0, min(PAGE_TOKENS, end - first)))
+        except KvMemoryError:
+            StoredSpan(self.pool, pieces).free()
+            raise
+        for first, piece in zip(range(start, end, PAGE_TOKENS), pieces, strict=True):
+            for group, page in zip(self._groups, piece.page.arrays, strict=True):
+                page[:, :, : piece.count] = group.array[:, slot, :, first : first + piece.count]
+        return StoredSpan(self.pool, pieces)
+
+    def load(self, span: StoredSpan, slot: int, limit: int | None = None) -> None:
+        """Copies the first `limit` tokens of a span (all by default) behind the slot's cursor and moves it."""
+        rest = span.count if limit is None else min(limit, span.count)
+        position = self._lengths[slot]
+        if position + rest > self.max_length:
+            raise ValueError(f"{rest} tokens do not fit behind position {position} of {self.max_length}")
+        for piece in span.pieces:
+            take = min(piece.count, rest)
+            for group, page in zip(self._groups, piece.page.arrays, strict=True):
+                group.array[:, slot, :, position : position + take] = page[:, :, piece.offset : piece.offset + take]
+            position, rest = position + take, rest - take
+        self._move(slot, position)
+
+    def checkpoint(self, slot: int) -> Checkpoint:
+        """Remembers the slot's non-truncatable state at its present length."""
+        return Checkpoint(self._lengths[slot], tuple(array[slot].copy() for array in self._states.values()))
+
+    def restore(self, slot: int, checkpoint: Checkpoint) -> None:
+        """Goes back to a checkpoint of a sequence whose KV the slot still holds."""
+        self.truncate(slot, checkpoint.length)
+        for array, saved in zip(self._states.values(), checkpoint.state, strict=True):
+            array[slot] = saved
+
+    def discard_dead(self, slot: int) -> None:
+        """Gives the memory beyond the cursor back to the system where the system offers that."""
+        if hasattr(mmap, "MADV_DONTNEED") and self._touched[slot] > self._lengths[slot]:
+            for group in self._groups:
+                group.discard(slot, self._lengths[slot], self._touched[slot] + 1)
+            self._touched[slot] = self._lengths[slot]
+
+    def _move(self, slot: int, length: int) -> None:
+        if length > self.max_length:
+            raise ValueError(f"slot {slot} cannot hold {length} tokens")
+        self._lengths[slot] = length
+        self._touched[slot] = max(self._touched[slot], length)

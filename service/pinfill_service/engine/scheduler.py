@@ -1,0 +1,172 @@
+"""The one engine thread. The rest of the program asks it through a queue and is answered by events."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from pinfill_service.engine.interface import (
+    ContextLengthError,
+    EngineBusyError,
+    EngineClosedError,
+    EngineError,
+    EngineStats,
+    Event,
+    Failed,
+    Finished,
+    GenerationRequest,
+    ModelInfo,
+)
+from pinfill_service.engine.sampler import Sampler
+from pinfill_service.engine.sequence import Sequence
+from pinfill_service.engine.worker import Worker
+
+log = logging.getLogger(__name__)
+
+# Replies are evaluated again (Worker.settle) once nobody asked for anything this long.
+SETTLE_AFTER_SECONDS = 0.5
+# How long a question waits for a chunk to end before it is answered with what was known last.
+_STATS_WAIT_SECONDS = 0.25
+
+
+class OnnxEngine:
+    """Implements `interface.Engine` on ONNX Runtime. Public methods are safe from any thread."""
+
+    def __init__(
+        self,
+        model: ModelInfo,
+        worker: Worker,
+        *,
+        queue_limit: int = 256,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._model, self._worker = model, worker
+        self._clock, self._queue_limit = clock, queue_limit
+        self._ids = itertools.count(1)
+        self._changed = threading.Condition()
+        # Guarded by _changed:
+        self._inbox: deque[Sequence] = deque()
+        self._cancelled: dict[int, bool] = {}
+        self._calls: deque[Callable[[], None]] = deque()
+        self._closing = False
+        self._open: set[int] = set()
+        # The engine thread's own:
+        self._idle_since = clock()
+        self._last_stats = worker.stats()
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._thread.start()
+
+    # -- called from any thread ----------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> ModelInfo:
+        return self._model
+
+    def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
+        prompt = np.array(request.prompt, np.int32)
+        if len(prompt) >= self._model.context_length:
+            raise ContextLengthError(len(prompt), self._model.context_length)
+        if not len(prompt) or prompt.min() < 0 or prompt.max() >= self._model.vocab_size:
+            raise EngineError("The prompt is empty or holds token ids outside the vocabulary.")
+        sampler = Sampler(request.sampling, prompt, self._model.vocab_size)
+        with self._changed:
+            if self._closing:
+                raise EngineClosedError("The service is shutting down.")
+            if len(self._open) >= self._queue_limit:
+                raise EngineBusyError(f"{len(self._open)} requests are waiting already; try again later.")
+            request_id = next(self._ids)
+            listener = self._closing_listener(request_id, on_event)
+            self._open.add(request_id)
+            sequence = Sequence(request_id, request, listener, prompt, sampler, self._clock())
+            self._inbox.append(sequence)
+            self._changed.notify()
+        return sequence.id
+
+    def cancel(self, request_id: int, *, keep_reply: bool = False) -> None:
+        with self._changed:
+            if request_id in self._open:
+                self._cancelled[request_id] = keep_reply
+                self._changed.notify()
+
+    def _closing_listener(self, request_id: int, on_event: Callable[[Event], None]) -> Callable[[Event], None]:
+        """Passes events on and takes the request off the books before its last one."""
+
+        def listen(event: Event) -> None:
+            if isinstance(event, Finished | Failed):
+                with self._changed:
+                    self._open.discard(request_id)
+                    self._cancelled.pop(request_id, None)
+            on_event(event)
+
+        return listen
+
+    def stats(self) -> EngineStats:
+        """Fresh; or the last known ones where a chunk keeps the engine busy for longer than a moment."""
+        ready = threading.Event()
+
+        def answer() -> None:
+            self._last_stats = self._worker.stats()
+            ready.set()
+
+        with self._changed:
+            if self._closing:
+                return self._last_stats
+            self._calls.append(answer)
+            self._changed.notify()
+        ready.wait(_STATS_WAIT_SECONDS)
+        return self._last_stats
+
+    def close(self) -> None:
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    # -- the engine thread ---------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self._take_in():
+            try:
+                self._turn()
+            except Exception:  # a bug here must not leave clients waiting for ever
+                log.exception("the engine's turn failed; running requests are given up")
+                self._worker.fail(self._worker.sequences, EngineError("Internal error in the engine."))
+        self._worker.fail(self._worker.sequences, EngineClosedError("The service is shutting down."))
+        self._last_stats = self._worker.stats()
+
+    def _turn(self) -> None:
+        if self._worker.has_work:
+            self._worker.turn()
+            self._idle_since = self._clock()
+        elif self._worker.has_replies and self._seconds_to_settle() <= 0:
+            self._worker.settle()
+
+    def _seconds_to_settle(self) -> float:
+        return self._idle_since + SETTLE_AFTER_SECONDS - self._clock()
+
+    def _take_in(self) -> bool:
+        """Waits for something to do and takes it from the other threads. False: time to stop."""
+        with self._changed:
+            while not (self._inbox or self._calls or self._cancelled or self._closing or self._worker.has_work):
+                wait = self._seconds_to_settle() if self._worker.has_replies else None
+                if wait is not None and wait <= 0:
+                    break
+                self._changed.wait(wait)
+            arrived, self._inbox = list(self._inbox), deque()
+            calls, self._calls = list(self._calls), deque()
+            cancelled, self._cancelled = dict(self._cancelled), {}
+            closing = self._closing
+        for sequence in arrived:
+            self._worker.add(sequence)
+        for call in calls:
+            call()
+        for sequence in self._worker.sequences if cancelled else []:
+            if sequence.id in cancelled:
+                self._worker.cancel(sequence, keep_reply=cancelled[sequence.id])
+        return not closing

@@ -1,0 +1,59 @@
+"""One request on its way through the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinfill_service.engine.interface import Event, GenerationRequest, Timings, TokenLogprob
+from pinfill_service.engine.sampler import Sampler
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """Prompt, position, generated tokens and times of one request. Lives on the engine thread after `submit`."""
+
+    id: int
+    request: GenerationRequest
+    on_event: Callable[[Event], None]
+    prompt: NDArray[np.int32]
+    sampler: Sampler
+    submitted: float
+    slot: int | None = None
+    started: float = 0.0
+    first_token: float = 0.0
+    cached: int = 0
+    evaluated: int = 0  # prompt tokens whose KV is in the slot, cached ones included
+    restore_seconds: float = 0.0
+    next_token: int = 0
+    generated: int = 0
+    prompt_logprobs: list[TokenLogprob] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        return self.request.salt
+
+    @property
+    def remaining(self) -> int:
+        """Prompt tokens still to evaluate."""
+        return len(self.prompt) - self.evaluated
+
+    @property
+    def reads_cache(self) -> bool:
+        """Scoring a prompt needs the logits of all its tokens, so all are evaluated."""
+        return self.request.use_cache and self.request.prompt_logprobs is None
+
+    def timings(self, now: float) -> Timings:
+        started = self.started or now
+        prefilled = self.first_token or now
+        return Timings(
+            cached_tokens=self.cached,
+            processed_tokens=len(self.prompt) - self.cached,
+            prefill_seconds=prefilled - started,
+            queue_seconds=started - self.submitted,
+            generated_tokens=self.generated,
+            decode_seconds=now - prefilled,
+        )

@@ -1,0 +1,357 @@
+"""What the engine thread does in one turn: a chunk of one prompt, then a token of every running sequence.
+
+Prompts take turns between the oldest and the shortest, so that a long prefill neither starves nor is starved. A prompt
+that shares more with one being prefilled than with anything cached waits for it instead of doing the same work.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinfill_service.cache.prefill_cost import PrefillCost
+from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
+from pinfill_service.cache.prefix_tree import Tokens, common_prefix
+from pinfill_service.engine.interface import (
+    EngineError,
+    EngineStats,
+    Event,
+    Failed,
+    Finished,
+    FinishReason,
+    Progress,
+    PromptScored,
+    Started,
+    Token,
+)
+from pinfill_service.engine.kv import KvSlots
+from pinfill_service.engine.rows import row_groups
+from pinfill_service.engine.sampler import Logits, token_logprob
+from pinfill_service.engine.sequence import Sequence
+
+log = logging.getLogger(__name__)
+
+# While others decode, chunks are shorter so that their tokens keep coming.
+_SHARED_CHUNK_TOKENS = 128
+# Logits of every position are kept for a chunk when a prompt is scored: 128 x 150k x 4 bytes is 77 MB.
+_SCORED_CHUNK_TOKENS = 128
+# How many waiting prompts are looked at in a turn, and how much shared prefill is worth waiting for.
+_CONSIDERED = 16
+_WORTH_WAITING_TOKENS = 64
+
+
+class Session(Protocol):
+    """What the worker needs of a model in memory; `session.DecoderSession` is the real one."""
+
+    weight_bytes: int
+
+    def prefill(self, slot: int, ids: NDArray[np.int64], logits: int) -> NDArray[np.float32]: ...
+    def decode(self, first: int, last: int, ids: list[int | None]) -> NDArray[np.float32]: ...
+
+
+@dataclass(slots=True)
+class _Totals:
+    cached: int = 0
+    processed: int = 0
+    generated: int = 0
+    prefill_seconds: float = 0.0
+    decode_seconds: float = 0.0
+    saved_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """Decoded tokens that stand behind the first `start` tokens of an idle slot."""
+
+    slot: int
+    start: int
+    tokens: tuple[int, ...]
+
+
+class Worker:
+    """All sequences of an engine and the model they run on. Owned by one thread; knows nothing of threads.
+
+    Invariant after every turn: for each sequence, KV length == tokens recorded == evaluated prompt + decoded tokens.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        kv: KvSlots,
+        *,
+        context_length: int,
+        budget_bytes: int,
+        chunk_tokens: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._session, self._kv, self._clock = session, kv, clock
+        self._context_length, self._chunk_tokens = context_length, chunk_tokens
+        self._cost = PrefillCost()
+        self.cache = PrefixCache(kv, budget_bytes, self._cost, clock)
+        self._waiting: list[Sequence] = []
+        self._prefilling: list[Sequence] = []
+        self._decoding: list[Sequence] = []
+        self._replies: deque[_Reply] = deque()
+        self._oldest_turn = False
+        self._totals = _Totals()
+
+    # -- asked by the engine -------------------------------------------------------------------------------------
+
+    @property
+    def sequences(self) -> list[Sequence]:
+        return [*self._waiting, *self._prefilling, *self._decoding]
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._waiting or self._prefilling or self._decoding)
+
+    @property
+    def has_replies(self) -> bool:
+        """Whether `settle` has something to do."""
+        return bool(self._replies)
+
+    def add(self, sequence: Sequence) -> None:
+        self._waiting.append(sequence)
+
+    def cancel(self, sequence: Sequence, *, keep_reply: bool) -> None:
+        if sequence in self.sequences:
+            self._finish(sequence, "cancelled", keep_reply=keep_reply)
+
+    def turn(self) -> None:
+        """One chunk and one token for everybody."""
+        sequence = self._pick_prompt()
+        if sequence is not None:
+            self._evaluate_chunk(sequence)
+        if self._decoding:
+            self._decode_step()
+
+    def fail(self, sequences: list[Sequence], error: EngineError) -> None:
+        """Gives sequences up; nothing that only their slots hold is reused."""
+        for sequence in sequences:
+            self._leave(sequence)
+            if sequence.slot is not None:
+                self.cache.abandon(sequence.slot)
+            self._emit(sequence, Failed(error))
+
+    def settle(self) -> None:
+        """Evaluates a chunk of a finished reply again, as a prompt: from then on a next turn may reuse it.
+
+        Decoding adds in another order than prefill, and int8 activations turn the last bit into a visible difference
+        (measured on AVX2: up to 1.0 in a logit). Evaluated again, the reply is bit for bit what a cold run would hold.
+        """
+        reply = self._replies.popleft()
+        count = self._whole_chunk(len(reply.tokens), self._chunk_tokens)
+        tokens = np.array(reply.tokens[:count], np.int32)
+        self.cache.drop_tail(reply.slot)
+        try:
+            self._session.prefill(reply.slot, tokens.astype(np.int64), 1)
+        except Exception:
+            log.exception("a reply could not be evaluated again; its slot is given up")
+            self.cache.abandon(reply.slot)
+            return
+        self.cache.extend(reply.slot, tokens)
+        self.cache.enforce_budget()
+        if len(reply.tokens) > count and self.cache.shared_length(reply.slot) == reply.start + count:
+            self._replies.appendleft(_Reply(reply.slot, reply.start + count, reply.tokens[count:]))
+
+    # -- prompts -------------------------------------------------------------------------------------------------
+
+    def _pick_prompt(self) -> Sequence | None:
+        """The prompt whose chunk is next; takes it from the queue when that is where it is."""
+        candidates = [(sequence.remaining, sequence) for sequence in self._prefilling]
+        if self.cache.has_free_slot:
+            for sequence in self._waiting[:_CONSIDERED]:
+                reusable = self._reusable(sequence)
+                if not self._is_held(sequence, reusable):
+                    candidates.append((len(sequence.prompt) - reusable, sequence))
+        if not candidates:
+            return None
+        self._oldest_turn = not self._oldest_turn
+        if self._oldest_turn:
+            chosen = min(candidates, key=lambda pair: pair[1].id)[1]
+        else:
+            chosen = min(candidates, key=lambda pair: (pair[0], pair[1].id))[1]
+        if chosen.slot is None:
+            self._start(chosen)
+        return chosen
+
+    def _reusable(self, sequence: Sequence) -> int:
+        return self.cache.reusable(sequence.namespace, sequence.prompt) if sequence.reads_cache else 0
+
+    def _is_held(self, sequence: Sequence, reusable: int) -> bool:
+        """True while a prompt in front is evaluating what this one could then reuse."""
+        for other in self._prefilling:
+            if sequence.reads_cache and other.request.use_cache and other.namespace == sequence.namespace:
+                shared = common_prefix(sequence.prompt, other.prompt)
+                if shared > other.evaluated and shared - reusable >= _WORTH_WAITING_TOKENS:
+                    return True
+        return False
+
+    def _start(self, sequence: Sequence) -> None:
+        sequence.started = self._clock()
+        request = sequence.request
+        claim = self.cache.claim(
+            sequence.namespace, sequence.prompt, reuse=sequence.reads_cache, keep=request.use_cache
+        )
+        sequence.slot = claim.slot
+        self._replies = deque(reply for reply in self._replies if reply.slot != claim.slot)
+        sequence.cached = sequence.evaluated = claim.cached
+        sequence.restore_seconds = self._clock() - sequence.started
+        self._waiting.remove(sequence)
+        self._prefilling.append(sequence)
+        self._totals.cached += claim.cached
+        self._totals.processed += len(sequence.prompt) - claim.cached
+        saved = self._cost.seconds(0, claim.cached) - sequence.restore_seconds
+        self._totals.saved_seconds += max(0.0, saved)
+        reason = claim.reason
+        if not request.use_cache:
+            reason = "the request turned the cache off"
+        elif not sequence.reads_cache:
+            reason = "scoring a prompt needs the logits of all its tokens"
+        self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason))
+
+    def _chunk_size(self, sequence: Sequence) -> int:
+        size = self._chunk_tokens
+        if self._decoding:
+            size = min(size, _SHARED_CHUNK_TOKENS)
+        if sequence.request.prompt_logprobs is not None:
+            size = min(size, _SCORED_CHUNK_TOKENS)
+        return self._whole_chunk(sequence.remaining, size)
+
+    @staticmethod
+    def _whole_chunk(remaining: int, size: int) -> int:
+        """The next chunk's length. Never leaves a single token: one row takes other kernels than many."""
+        count = min(size, remaining)
+        return count + 1 if remaining - count == 1 else count
+
+    def _evaluate_chunk(self, sequence: Sequence) -> None:
+        assert sequence.slot is not None
+        count, position = self._chunk_size(sequence), sequence.evaluated
+        tokens = sequence.prompt[position : position + count]
+        scored = sequence.request.prompt_logprobs
+        began = self._clock()
+        try:
+            logits = self._session.prefill(sequence.slot, tokens.astype(np.int64), 1 if scored is None else count)
+        except Exception as error:
+            log.exception("a chunk of %d tokens could not be evaluated", count)
+            self.fail([sequence], EngineError(f"The model could not be run: {error}"))
+            return
+        seconds = self._clock() - began
+        self._cost.measured(position, count, seconds)
+        self._totals.prefill_seconds += seconds
+        sequence.evaluated += count
+        self._record(sequence.slot, tokens)
+        if scored is not None:
+            targets = sequence.prompt[position + 1 : position + count + 1]
+            rows = zip(logits, targets, strict=False)
+            sequence.prompt_logprobs += [token_logprob(row, int(target), scored) for row, target in rows]
+        self._emit(sequence, Progress(sequence.evaluated, len(sequence.prompt)))
+        if not sequence.remaining:
+            self._prompt_done(sequence, logits[-1])
+
+    def _record(self, slot: int, tokens: Tokens) -> None:
+        if len(tokens) == 1:  # evaluated by the kernels that decoding uses
+            self.cache.append_decoded(slot, int(tokens[0]))
+        else:
+            self.cache.extend(slot, tokens)
+
+    def _prompt_done(self, sequence: Sequence, logits: Logits) -> None:
+        self._prefilling.remove(sequence)
+        self._decoding.append(sequence)
+        if sequence.request.prompt_logprobs is not None:
+            self._emit(sequence, PromptScored(tuple(sequence.prompt_logprobs)))
+        sequence.first_token = self._clock()
+        if sequence.request.max_tokens <= 0:
+            self._finish(sequence, "length", keep_reply=True)
+        else:
+            self._choose(sequence, logits)
+
+    # -- replies -------------------------------------------------------------------------------------------------
+
+    def _choose(self, sequence: Sequence, logits: Logits) -> None:
+        """Samples the next token, reports it, and ends the sequence where it ends."""
+        request = sequence.request
+        token_id = sequence.sampler.choose(logits)
+        if token_id in request.stop_ids:
+            self._finish(sequence, "stop", keep_reply=True)
+            return
+        wanted = request.sampling.logprobs
+        sequence.generated += 1
+        self._totals.generated += 1
+        sequence.next_token = token_id
+        self._emit(sequence, Token(token_id, None if wanted is None else token_logprob(logits, token_id, wanted)))
+        full = len(sequence.prompt) + sequence.generated >= self._context_length
+        if full or sequence.generated >= request.max_tokens:
+            self._finish(sequence, "length", keep_reply=True)
+
+    def _decode_step(self) -> None:
+        by_slot = {sequence.slot: sequence for sequence in self._decoding if sequence.slot is not None}
+        weight_tokens = self._session.weight_bytes / self._kv.bytes_per_token
+        began = self._clock()
+        for first, last in row_groups(sorted(by_slot), self._kv.length, weight_tokens):
+            rows = [by_slot.get(slot) for slot in range(first, last)]
+            tokens: list[int | None] = [None if row is None else row.next_token for row in rows]
+            running = [row for row in rows if row is not None]
+            try:
+                logits = self._session.decode(first, last, tokens)
+            except Exception as error:
+                log.exception("a decoding step over slots %d to %d failed", first, last - 1)
+                self.fail(running, EngineError(f"The model could not be run: {error}"))
+                continue
+            for row, sequence in enumerate(rows):
+                if sequence is not None and sequence.slot is not None:
+                    self.cache.append_decoded(sequence.slot, sequence.next_token)
+                    self._choose(sequence, logits[row])
+        self._totals.decode_seconds += self._clock() - began
+
+    # -- ends ----------------------------------------------------------------------------------------------------
+
+    def _finish(self, sequence: Sequence, reason: FinishReason, *, keep_reply: bool) -> None:
+        self._leave(sequence)
+        if sequence.slot is not None:
+            if not keep_reply:
+                self.cache.drop_tail(sequence.slot)
+            self.cache.release(sequence.slot)
+            reply = tuple(self.cache.unsettled(sequence.slot))
+            if len(reply) >= MIN_EVALUATED:
+                self._replies.append(_Reply(sequence.slot, self.cache.shared_length(sequence.slot), reply))
+        self._emit(sequence, Finished(reason, sequence.timings(self._clock())))
+
+    def _leave(self, sequence: Sequence) -> None:
+        for queue in (self._waiting, self._prefilling, self._decoding):
+            if sequence in queue:
+                queue.remove(sequence)
+
+    def _emit(self, sequence: Sequence, event: Event) -> None:
+        try:
+            sequence.on_event(event)
+        except Exception:  # a listener that is gone must not stop the others
+            log.exception("the listener of request %d failed", sequence.id)
+
+    def stats(self) -> EngineStats:
+        cache, totals = self.cache.stats(), self._totals
+        return EngineStats(
+            running=len(self._prefilling) + len(self._decoding),
+            waiting=len(self._waiting),
+            slots=self._kv.count,
+            entries=cache.entries,
+            cached_tokens=cache.tokens,
+            total_bytes=cache.total_bytes,
+            protected_bytes=cache.protected_bytes,
+            evictable_bytes=cache.evictable_bytes,
+            budget_bytes=self.cache.budget_bytes,
+            prompt_tokens_cached_total=totals.cached,
+            prompt_tokens_processed_total=totals.processed,
+            generated_tokens_total=totals.generated,
+            prefill_seconds_total=totals.prefill_seconds,
+            decode_seconds_total=totals.decode_seconds,
+            saved_seconds_total=totals.saved_seconds,
+            evictions_total=cache.evictions,
+            mismatches_total=cache.mismatches,
+        )

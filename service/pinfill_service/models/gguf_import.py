@@ -1,0 +1,85 @@
+"""Turns a GGUF file into a folder in the onnxruntime-genai layout, once, without rounding a weight again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from pinfill_service.models.external_data import ExternalData
+from pinfill_service.models.gguf_file import GgufError, GgufFile
+from pinfill_service.models.gguf_llama import LlamaConfig, LlamaGraph
+from pinfill_service.models.gguf_tokenizer import special_ids, write_tokenizer
+from pinfill_service.models.weights import UnsupportedTensorError
+
+Progress = Callable[[str, int, int], None]
+
+
+def convert_gguf(gguf: Path, folder: Path, progress: Progress | None = None) -> None:
+    """Writes model.onnx, its data, genai_config.json and the tokenizer's files into the existing `folder`.
+
+    `progress(what, done, total)` is called as layers are written. Raises GgufError, in one sentence, for a file that is
+    broken or needs something this version cannot do exactly.
+    """
+    file = GgufFile(gguf)
+    if file.architecture != "llama":
+        raise GgufError(f"{gguf.name} is a {file.architecture} model; this version converts llama models only")
+    write_tokenizer(file, folder)
+    config = LlamaConfig.read(file)
+    try:
+        with ExternalData(folder) as data:
+            model = LlamaGraph(file, config, data).build(
+                None if progress is None else lambda done, total: progress("layers", done, total)
+            )
+    except UnsupportedTensorError as error:
+        raise GgufError(f"{gguf.name} cannot be converted exactly: {error}") from error
+    onnx.save(model, folder / "model.onnx")
+    text = json.dumps(genai_config(file, config), indent=2)
+    (folder / "genai_config.json").write_text(text, encoding="utf-8")
+
+
+def genai_config(file: GgufFile, config: LlamaConfig) -> dict[str, Any]:
+    """genai_config.json as onnxruntime-genai reads it."""
+    ids = special_ids(file)
+    eos = sorted({ids[role] for role in ("eos", "eot") if role in ids})
+    return {
+        "model": {
+            "type": "llama",
+            "context_length": config.context_length,
+            "vocab_size": config.vocabulary,
+            **({"bos_token_id": ids["bos"]} if "bos" in ids else {}),
+            "eos_token_id": eos[0] if len(eos) == 1 else eos,
+            "pad_token_id": ids.get("pad", eos[0] if eos else 0),
+            "decoder": {
+                "session_options": {"log_id": "onnxruntime-genai", "provider_options": []},
+                "filename": "model.onnx",
+                "hidden_size": config.hidden,
+                "head_size": config.head_size,
+                "num_attention_heads": config.heads,
+                "num_key_value_heads": config.kv_heads,
+                "num_hidden_layers": config.layers,
+                "inputs": {
+                    "input_ids": "input_ids",
+                    "attention_mask": "attention_mask",
+                    "past_key_names": "past_key_values.%d.key",
+                    "past_value_names": "past_key_values.%d.value",
+                },
+                "outputs": {
+                    "logits": "logits",
+                    "present_key_names": "present.%d.key",
+                    "present_value_names": "present.%d.value",
+                },
+            },
+        },
+        "search": {
+            "do_sample": False,
+            "max_length": config.context_length,
+            "past_present_share_buffer": True,
+            "temperature": 1.0,
+            "top_k": 50,
+            "top_p": 1.0,
+        },
+    }

@@ -1,0 +1,51 @@
+"""One internal form of a request, whatever dialect it came in, and its way to token ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pinfill_service.engine.interface import Sampling
+
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationOptions:
+    """How to continue a prompt. `max_tokens` None: as far as the context reaches."""
+
+    max_tokens: int | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    stop: tuple[str, ...] = ()
+    n: int = 1
+    ignore_eos: bool = False
+    salt: str = ""
+    use_cache: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
+    tool_call_id, reasoning_content; build them with `normalise`.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    template_options: Mapping[str, Any] = field(default_factory=dict)
+    continue_final_message: bool = False
+    options: GenerationOptions = field(default_factory=GenerationOptions)
+
+
+def normalise(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Messages as templates expect them: `developer` means `system`, and the system messages before the first answer
+    are one system message at the front. Later ones stay where they are: moving them would change the cached prefix.
+    """
+    renamed = [{**message, "role": "system"} if message.get("role") == "developer" else message for message in messages]
+    answer = next((at for at, message in enumerate(renamed) if message.get("role") == "assistant"), len(renamed))
+    system = [message for message in renamed[:answer] if message.get("role") == "system"]
+    if not system:
+        return tuple(renamed)
+    others = [message for message in renamed[:answer] if message.get("role") != "system"]
+    content = "\n\n".join(str(message.get("content") or "") for message in system)
+    return ({**system[0], "content": content}, *others, *renamed[answer:])

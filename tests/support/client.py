@@ -1,0 +1,57 @@
+"""An application with a scripted engine, and a client for it that checks the shape of every error."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+
+from pinfill_service.application import create_app
+from pinfill_service.settings import Settings
+from tests.support.fake_engine import FakeEngine
+from tests.support.models import llama_text
+
+KEY = "test-key"
+AUTH = {"Authorization": f"Bearer {KEY}"}
+
+
+def settings(**flags: Any) -> Settings:
+    """Settings that no file and no environment of this machine changes."""
+    return Settings(**{"api_key": KEY, "allowed_hosts": (), "no_key": False, "host": "127.0.0.1"} | flags)
+
+
+def app_with(engine: FakeEngine, **flags: Any) -> FastAPI:
+    return create_app(settings(**flags), engine, llama_text())
+
+
+def client_for(app: FastAPI, **headers: str) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:7463", headers=AUTH | headers)
+
+
+def assert_error(
+    response: httpx.Response, status: int, *, code: str | None = None, param: str | None = None
+) -> dict[str, Any]:
+    """Pins the error envelope: every error of every route has exactly these fields."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["x-request-id"].startswith("req_")
+    return check_envelope(response.json(), code=code, param=param)
+
+
+def check_envelope(body: Any, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
+    assert list(body) == ["error"] and set(body["error"]) == {"message", "type", "param", "code"}
+    error: dict[str, Any] = body["error"]
+    assert isinstance(error["message"], str) and error["message"] and isinstance(error["type"], str)
+    assert (error["code"], error["param"]) == (code, param)
+    return error
+
+
+def sse_events(text: str) -> list[Any]:
+    """The data of every event, "[DONE]" as a string; comments are left out."""
+    blocks = [block for block in text.split("\n\n") if block and not block.startswith(":")]
+    assert all(block.startswith("data: ") and "\n" not in block for block in blocks)
+    data = [block.removeprefix("data: ") for block in blocks]
+    return [item if item == "[DONE]" else json.loads(item) for item in data]

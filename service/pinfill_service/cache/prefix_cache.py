@@ -335,10 +335,20 @@ class PrefixCache:
         for slot in self._idle():
             self._kv.discard_dead(slot.index)
         while (excess := self.held_bytes - self.budget_bytes) > 0:
+            if self._drop_copy():
+                continue
             leaf = self._least_valuable()
             if leaf is None:
                 return
             self.evict(leaf, excess)
+
+    def _drop_copy(self) -> bool:
+        """Empties the idle slot longest unused of those whose KV is all held elsewhere too: that loses nothing."""
+        copies = [slot for slot in self._idle() if self._kv.touched(slot.index) and not self._loss(slot, 0)]
+        if not copies:
+            return False
+        self._forget(min(copies, key=lambda slot: slot.last_used))
+        return True
 
     def evict(self, leaf: Node, excess: int | None = None) -> None:
         """Forgets an unprotected leaf, or only as much of its end as frees `excess` bytes."""
@@ -380,6 +390,8 @@ class PrefixCache:
         """Evicts leaves worth less than `node` until `size` more bytes fit; False when they cannot."""
         now = self._clock()
         while self.held_bytes + size > self.budget_bytes:
+            if self._drop_copy():
+                continue
             leaf = self._least_valuable()
             if leaf is None or leaf is node or self._value(leaf, now) >= self._value(node, now):
                 return False

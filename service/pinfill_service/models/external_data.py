@@ -45,7 +45,7 @@ class ExternalData:
             return tensor
         self._file.write(b"\0" * (-self._file.tell() % ALIGNMENT))
         offset = self._file.tell()
-        self._file.write(memoryview(array).cast("B"))
+        self._file.write(array.data.cast("B"))
         return self._reference(name, _ONNX_TYPES[array.dtype], array.shape, offset, array.nbytes)
 
     def alias(self, name: str, tensor: TensorProto, shape: tuple[int, ...]) -> TensorProto:
@@ -88,7 +88,7 @@ class GraphBuilder:
     def initializer(self, tensor: TensorProto) -> str:
         self._constants.add(tensor.name)
         self._graph.initializer.append(tensor)
-        return tensor.name
+        return str(tensor.name)
 
     def input(self, name: str, data_type: int, shape: list[int | str]) -> str:
         self._graph.input.append(helper.make_tensor_value_info(name, data_type, shape))

@@ -1,0 +1,56 @@
+"""The command line. Commands import what they need when they run, so that `pinfill --help` is quick."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pinfill_service import __version__
+from pinfill_service.commands import models
+from pinfill_service.commands.batch import batch
+from pinfill_service.commands.bench import bench
+from pinfill_service.commands.demo import demo
+from pinfill_service.commands.key import key
+from pinfill_service.commands.serve import serve
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, context_settings={"max_content_width": 120})
+for command in (serve, demo, bench, batch, key):
+    app.command()(command)
+app.add_typer(models.app, name="models")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pinfill {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def pinfill(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A local model service that never prefills the same prompt prefix twice."""
+
+
+def main() -> None:
+    """Runs the command. Exit codes: 0 done, 1 an error that is told in a sentence, 2 wrong usage, 130 Ctrl-C."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        from pinfill_service.commands.failures import explain
+
+        sentence = explain(error)
+        if sentence is None:
+            raise
+        typer.echo(f"error: {sentence}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

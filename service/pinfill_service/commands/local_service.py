@@ -1,0 +1,106 @@
+"""The service inside this process: a model is loaded and served on a loopback port by a thread."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from pinfill_service.application import create_app, listen, server_config
+from pinfill_service.commands.console import CommandError
+from pinfill_service.engine.interface import Engine, ModelInfo
+from pinfill_service.keys import active_key
+from pinfill_service.models.library import ModelLibrary
+from pinfill_service.prompt.text_model import TextModel, load_text_model
+from pinfill_service.settings import Settings, home
+
+
+@dataclass(frozen=True, slots=True)
+class RunningService:
+    """Where the service is (`http://host:port`), the key it asks for, and what it runs."""
+
+    url: str
+    key: str | None
+    model: ModelInfo
+
+
+def find_model(model: str) -> tuple[str, Path]:
+    """(name, folder) of a model by name or by path; what holds a separator or begins with "." or "~" is a path.
+
+    Raises ModelNameError, ModelNotFoundError or CommandError.
+    """
+    if not (set(model) & set("/\\") or model.startswith((".", "~"))):
+        return model, ModelLibrary(home()).path(model)
+    folder = Path(model).expanduser().resolve()
+    if folder.is_file():
+        raise CommandError(f"{folder} is a file. Import it first: pinfill models import {folder}")
+    if not folder.is_dir():
+        raise CommandError(f"There is no model folder {folder}.")
+    return folder.name, folder
+
+
+def load_model(settings: Settings) -> tuple[Engine, TextModel]:
+    """The engine, running, and the text side of `settings.model`.
+
+    Raises what find_model, load_text_model and load_engine raise.
+    """
+    from pinfill_service.engine.loading import load_engine
+
+    name, folder = find_model(settings.model)
+    text = load_text_model(folder)
+    return load_engine(folder, name, settings), text
+
+
+def url_of(listener: socket.socket) -> str:
+    """The address of a listening socket as a URL."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def running(settings: Settings, engine: Engine, text: TextModel) -> Iterator[RunningService]:
+    """Serves an engine in a thread until the block is left; then the engine is closed.
+
+    Raises OSError when the address cannot be bound, and what create_app raises.
+    """
+    try:
+        app = create_app(settings, engine, text)
+        with listen(settings) as listener:
+            server = uvicorn.Server(server_config(app, settings))
+            thread = threading.Thread(target=_serve, args=(server, listener), name="service")
+            service = RunningService(url_of(listener), active_key(settings), engine.model)
+            thread.start()
+            try:
+                yield service  # the socket accepts connections already: there is nothing to wait for
+            finally:
+                server.should_exit = True
+                thread.join()
+    finally:
+        engine.close()
+
+
+@contextmanager
+def local_service(**flags: Any) -> Iterator[RunningService]:
+    """A service of its own for one command: a free loopback port and a key that nobody else knows.
+
+    `flags` are settings; None leaves one as it is. Raises what load_model and running raise.
+    """
+    own = {"host": "127.0.0.1", "port": 0, "api_key": secrets.token_urlsafe(32), "no_key": False}
+    settings = Settings.from_flags(**flags | own)
+    engine, text = load_model(settings)
+    with running(settings, engine, text) as service:
+        yield service
+
+
+def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
+    try:
+        server.run(sockets=[listener])
+    finally:
+        listener.close()  # a client of a service that could not start is refused instead of waiting

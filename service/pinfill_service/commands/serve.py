@@ -1,0 +1,147 @@
+"""pinfill serve"""
+
+from __future__ import annotations
+
+import errno
+import signal
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pinfill_service.commands.console import CommandError, out
+
+if TYPE_CHECKING:
+    import socket
+
+    from pinfill_service.engine.interface import Engine
+    from pinfill_service.settings import Settings
+
+
+class LogLevel(StrEnum):
+    """How much goes to stderr."""
+
+    error = "error"
+    warning = "warning"
+    info = "info"
+    debug = "debug"
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: 127.0.0.1")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0: any free one. Default: 7463")] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME_OR_FOLDER", help="The model to run.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Default: the number of cores.")] = None,
+    slots: Annotated[int | None, typer.Option(min=1, max=64, help="Requests that run at once. Default: 8")] = None,
+    context_length: Annotated[int | None, typer.Option(min=16, help="Tokens. Default: the model's own.")] = None,
+    memory_budget_mib: Annotated[
+        int | None, typer.Option(min=0, help="Memory for cached prefixes. Default: a quarter of it, at most 4096.")
+    ] = None,
+    no_key: Annotated[bool, typer.Option("--no-key", help="Ask for no API key; only on loopback.")] = False,
+    log_level: Annotated[LogLevel, typer.Option(help="Debug also lists every request.")] = LogLevel.warning,
+) -> None:
+    """Run the service until Ctrl-C.
+
+    Every setting can also come from an environment variable (PINFILL_PORT, ...) or from settings.toml in Pinfill's
+    folder. Neither prompts nor keys are ever logged.
+    """
+    from pinfill_service.settings import Settings
+
+    _set_up_logging(log_level)
+    settings = Settings.from_flags(
+        host=host,
+        port=port,
+        model=model,
+        threads=threads,
+        slots=slots,
+        context_length=context_length,
+        memory_budget_mib=memory_budget_mib,
+        no_key=no_key or None,
+    )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # asked to stop, and stopped in order
+    _run(settings)
+
+
+def _run(settings: Settings) -> None:
+    """Everything that can be refused is checked before the model is loaded, which takes a while."""
+    import uvicorn
+
+    from pinfill_service.application import create_app, server_config
+    from pinfill_service.commands.local_service import find_model, load_model, url_of
+    from pinfill_service.keys import active_key, check_binding
+
+    check_binding(settings, active_key(settings))
+    find_model(settings.model)
+    with _listen(settings) as listener:
+        engine, text = load_model(settings)
+        try:
+            app = create_app(settings, engine, text)
+            _introduce(settings, engine, url_of(listener))
+            uvicorn.Server(server_config(app, settings)).run(sockets=[listener])
+        finally:
+            engine.close()
+
+
+def _introduce(settings: Settings, engine: Engine, url: str) -> None:
+    from rich.table import Table
+
+    model, slots = engine.model, engine.stats().slots
+    kv = model.context_length * model.kv_bytes_per_token >> 20
+    table = Table.grid(padding=(0, 2))
+    for title, value in (
+        ("Pinfill", f"{url}/v1"),
+        ("Model", model.name),
+        ("Runs on", f"{model.provider} ({model.provider_note})" if model.provider_note else model.provider),
+        ("Context", f"{model.context_length:,} tokens, {kv:,} MiB when full"),
+        ("Slots", f"{slots}, on {settings.threads} threads"),
+        ("Memory", f"up to {settings.memory_budget_mib:,} MiB of cached prefixes"),
+        ("API key", _about_key(settings)),
+    ):
+        table.add_row(title, value)
+    out().print(table)
+    sys.stdout.flush()
+
+
+def _about_key(settings: Settings) -> str:
+    if settings.no_key:
+        return "none is asked for"
+    where = "from PINFILL_API_KEY or settings.toml" if settings.api_key else "in the system keyring"
+    return f"{where}; 'pinfill key' prints it"
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """A listening socket. Raises CommandError that says who has the port, as far as the system tells."""
+    from pinfill_service.application import listen
+
+    try:
+        return listen(settings)
+    except OSError as error:
+        where = f"{settings.host}:{settings.port}"
+        if error.errno == errno.EADDRINUSE:
+            holder = _who_listens(settings.port)
+            raise CommandError(
+                f"{where} is taken by {holder}. Stop that, or choose another port: "
+                f"pinfill serve --port {settings.port + 1 if settings.port < 65535 else 0}"
+            ) from error
+        raise CommandError(f"{where} cannot be listened on: {error.strerror or error}.") from error
+
+
+def _who_listens(port: int) -> str:
+    import psutil
+
+    try:
+        for connection in psutil.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+                return f"{psutil.Process(connection.pid).name()} (process {connection.pid})"
+    except psutil.Error:  # some systems tell only administrators
+        pass
+    return "another program"
+
+
+def _set_up_logging(level: LogLevel) -> None:
+    import logging
+
+    logging.basicConfig(level=level.value.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if level is not LogLevel.debug:
+        logging.getLogger("uvicorn.access").propagate = False

@@ -1,0 +1,81 @@
+"""KV memory whose "KV" is the token ids themselves, so that a test can see whether the right thing was copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class FakePool:
+    """Counts bytes of stored spans."""
+
+    def __init__(self) -> None:
+        self.bytes_used = 0
+
+
+class FakeSpan:
+    """Stored tokens."""
+
+    def __init__(self, pool: FakePool, tokens: Sequence[int], bytes_per_token: int) -> None:
+        self._pool, self.tokens, self._bytes_per_token = pool, list(tokens), bytes_per_token
+        self.live = True
+
+    def split(self, count: int) -> tuple[FakeSpan, FakeSpan]:
+        assert self.live and 0 < count < len(self.tokens)
+        self.live = False
+        parts = self.tokens[:count], self.tokens[count:]
+        left, right = (FakeSpan(self._pool, part, self._bytes_per_token) for part in parts)
+        return left, right
+
+    def free(self) -> None:
+        assert self.live, "freed twice, or after a split"
+        self.live = False
+        self._pool.bytes_used -= len(self.tokens) * self._bytes_per_token
+
+
+class FakeKv:
+    """Implements `prefix_cache.KvStore`. `write` stands for what the graph does."""
+
+    def __init__(self, slots: int, max_length: int, bytes_per_token: int = 4) -> None:
+        self.count, self.max_length, self.bytes_per_token = slots, max_length, bytes_per_token
+        self.pool = FakePool()
+        self.content: list[list[int]] = [[] for _ in range(slots)]
+        self._touched = [0] * slots
+        self.copied = 0
+
+    @property
+    def resident_bytes(self) -> int:
+        return sum(self._touched) * self.bytes_per_token
+
+    def length(self, slot: int) -> int:
+        return len(self.content[slot])
+
+    def touched(self, slot: int) -> int:
+        return self._touched[slot]
+
+    def write(self, slot: int, tokens: Sequence[int]) -> None:
+        self.content[slot] += [int(token) for token in tokens]
+        assert len(self.content[slot]) <= self.max_length
+        self._touched[slot] = max(self._touched[slot], len(self.content[slot]))
+
+    def truncate(self, slot: int, length: int) -> None:
+        assert 0 <= length <= len(self.content[slot])
+        del self.content[slot][length:]
+
+    def fork(self, source: int, target: int, start: int, end: int) -> None:
+        assert len(self.content[target]) == start and end <= len(self.content[source])
+        self.copied += end - start
+        self.write(target, self.content[source][start:end])
+
+    def export(self, slot: int, start: int, end: int) -> FakeSpan:
+        assert 0 <= start < end <= len(self.content[slot])
+        self.copied += end - start
+        self.pool.bytes_used += (end - start) * self.bytes_per_token
+        return FakeSpan(self.pool, self.content[slot][start:end], self.bytes_per_token)
+
+    def load(self, span: FakeSpan, slot: int, limit: int | None = None) -> None:
+        assert span.live
+        self.copied += len(span.tokens[:limit])
+        self.write(slot, span.tokens[:limit])
+
+    def discard_dead(self, slot: int) -> None:
+        self._touched[slot] = len(self.content[slot])

@@ -1,0 +1,180 @@
+"""Random lives of prompts against a naive model: nothing foreign is ever reused, nothing cached is ever lost sight of."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
+
+from pinfill_service.cache.prefill_cost import PrefillCost
+from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
+from pinfill_service.cache.prefix_tree import common_prefix
+from tests.support.cache_checks import check_books
+from tests.support.fake_kv import FakeKv
+
+SLOTS, CONTEXT = 3, 200
+# Prompts made of few blocks share long prefixes and branch in the middle of blocks.
+BLOCKS = [[block * 10 + i % 7 for i in range(length)] for block, length in enumerate((1, 2, 17, 40, 64))]
+prompts = st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=4).map(
+    lambda blocks: [token for block in blocks for token in block][:CONTEXT]
+)
+
+
+class CacheMachine(RuleBasedStateMachine):
+    """Claims, chunks, replies, ends, failures, evictions and pins in any order."""
+
+    running = Bundle("running")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 0.0
+        self.kv = FakeKv(SLOTS, CONTEXT)
+        self.budget = 400 * self.kv.bytes_per_token
+        self.cache = PrefixCache(self.kv, self.budget, PrefillCost(), self.now)
+        self.live: dict[int, tuple[list[int], int, bool]] = {}  # slot -> prompt, evaluated, shared
+
+    def now(self) -> float:
+        self.time += 1.0
+        return self.time
+
+    def naive_match(self, namespace: str, prompt: list[int]) -> int:
+        """The longest prefix of `prompt` that any node's path has, found the slow way."""
+        best = 0
+        root = self.cache.tree._roots.get(namespace)
+        for node in self.cache.tree.nodes():
+            top = node.path()[0].parent
+            if top is not root:
+                continue
+            path = [int(token) for above in node.path() for token in above.tokens]
+            same = 0
+            while same < min(len(path), len(prompt)) and path[same] == prompt[same]:
+                same += 1
+            best = max(best, same)
+        return best
+
+    @precondition(lambda self: len(self.live) < SLOTS)
+    @rule(
+        target=running,
+        prompt=prompts,
+        namespace=st.sampled_from(["", "salt"]),
+        keep=st.integers(0, 9),
+        reuse=st.integers(0, 9),
+    )
+    def claim(self, prompt: list[int], namespace: str, keep: int, reuse: int) -> int:
+        expected = max(0, min(self.naive_match(namespace, prompt), len(prompt) - MIN_EVALUATED))
+        claim = self.cache.claim(namespace, np.array(prompt, np.int32), reuse=bool(reuse), keep=bool(keep))
+        assert claim.slot not in self.live
+        assert claim.cached == (expected if keep and reuse else 0), "cached prefix not found, or too much of it"
+        assert self.kv.content[claim.slot] == prompt[: claim.cached]
+        assert claim.cached <= max(0, len(prompt) - 1)
+        self.live[claim.slot] = (prompt, claim.cached, bool(keep))
+        return claim.slot
+
+    @rule(slot=running, size=st.integers(2, 70))
+    def evaluate_chunk(self, slot: int, size: int) -> None:
+        if slot in self.live:
+            prompt, done, shared = self.live[slot]
+            chunk = prompt[done : done + size]
+            if chunk:
+                self.kv.write(slot, chunk)
+                self.cache.extend(slot, np.array(chunk, np.int32))
+                self.live[slot] = (prompt, done + len(chunk), shared)
+
+    @rule(slot=running, count=st.integers(1, 5), finish=st.booleans(), keep=st.booleans())
+    def end(self, slot: int, count: int, finish: bool, keep: bool) -> None:
+        """The request is cancelled, or its prompt is done and a reply was decoded behind it."""
+        if slot not in self.live:
+            return
+        prompt, done, _ = self.live.pop(slot)
+        if finish and done == len(prompt):
+            for token in range(min(count, CONTEXT - done)):
+                self.kv.write(slot, [token])
+                self.cache.append_decoded(slot, token)
+        if not keep:
+            self.cache.drop_tail(slot)
+        self.cache.release(slot)
+        self.check_budget()
+
+    @rule(slot=st.integers(0, SLOTS - 1))
+    def settle(self, slot: int) -> None:
+        reply = self.cache.unsettled(slot)
+        if self.cache.is_idle(slot) and reply:
+            self.cache.drop_tail(slot)
+            self.kv.write(slot, reply)
+            self.cache.extend(slot, np.array(reply, np.int32))
+            self.cache.enforce_budget()
+
+    @rule(slot=running)
+    def fail(self, slot: int) -> None:
+        if slot in self.live:
+            del self.live[slot]
+            self.cache.abandon(slot)
+            assert self.kv.length(slot) == 0
+
+    @rule(budget=st.sampled_from([0, 30, 150, 400, 10_000]))
+    def change_budget(self, budget: int) -> None:
+        self.budget = self.cache.budget_bytes = budget * self.kv.bytes_per_token
+        self.cache.enforce_budget()
+        self.check_budget()
+
+    def check_budget(self) -> None:
+        """What is cached fits, but for stored pages of prefixes that running requests stand on."""
+        if self.cache.held_bytes > self.budget:
+            assert self.live and self.cache.stats().evictable_bytes == 0
+
+    @rule()
+    def evict_all(self) -> None:
+        self.cache.evict_all()
+        assert self.cache.stats().evictable_bytes == 0
+
+    @invariant()
+    def books_are_right(self) -> None:
+        check_books(self.cache, self.kv)
+        for slot, (prompt, done, _) in self.live.items():
+            assert self.kv.content[slot] == prompt[:done], "a running prompt's KV was touched by others"
+
+    def teardown(self) -> None:
+        for slot in list(self.live):
+            self.cache.release(slot)
+        assert all(node.references == 0 for node in self.cache.tree.nodes()), "a lock leaked"
+        self.cache.evict_all()
+        assert self.kv.pool.bytes_used == 0 and not list(self.cache.tree.nodes())
+        assert not self.cache.tree._roots, "an empty namespace was left behind"
+
+
+CacheMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestCache = CacheMachine.TestCase
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(prompts, min_size=1, max_size=12))
+def test_with_enough_memory_nothing_that_was_evaluated_is_prefilled_again(history: list[list[int]]) -> None:
+    """Write-back keeps every token: with two slots, the n-th prompt still finds its longest prefix among all before."""
+    kv = FakeKv(2, CONTEXT)
+    cache = PrefixCache(kv, 10**9, PrefillCost(), lambda: 0.0)
+    for number, prompt in enumerate(history):
+        claim = cache.claim("", np.array(prompt, np.int32))
+        best = max((common_prefix(np.array(prompt), np.array(old)) for old in history[:number]), default=0)
+        assert claim.cached == max(0, min(best, len(prompt) - MIN_EVALUATED))
+        rest = prompt[claim.cached :]
+        kv.write(claim.slot, rest)
+        cache.extend(claim.slot, np.array(rest, np.int32))
+        cache.release(claim.slot)
+        check_books(cache, kv)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tail=st.integers(5, 60), count=st.integers(2, 10))
+def test_only_what_would_be_lost_is_copied(tail: int, count: int) -> None:
+    """One client, one long prefix, many payloads: each request costs a copy of the last payload, never of the prefix."""
+    prefix = list(range(100))
+    kv = FakeKv(4, CONTEXT)
+    cache = PrefixCache(kv, 10**9, PrefillCost(), lambda: 0.0)
+    for number in range(count):
+        prompt = prefix + [1000 + number] * tail
+        claim = cache.claim("", np.array(prompt, np.int32))
+        kv.write(claim.slot, prompt[claim.cached :])
+        cache.extend(claim.slot, np.array(prompt[claim.cached :], np.int32))
+        cache.release(claim.slot)
+    assert kv.copied == (count - 1) * tail

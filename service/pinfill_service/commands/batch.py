@@ -1,0 +1,1 @@
+def batch(): pass

@@ -1,4 +1,4 @@
-"""Random lives of prompts against a naive model: nothing foreign is ever reused, nothing cached is ever lost sight of."""
+"""Random lives of prompts against a naive model: nothing foreign is reused, nothing cached is lost sight of."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_with_enough_memory_nothing_that_was_evaluated_is_prefilled_again(histor
 @settings(max_examples=50, deadline=None)
 @given(tail=st.integers(5, 60), count=st.integers(2, 10))
 def test_only_what_would_be_lost_is_copied(tail: int, count: int) -> None:
-    """One client, one long prefix, many payloads: each request costs a copy of the last payload, never of the prefix."""
+    """One client, one long prefix, many payloads: a request costs a copy of the last payload, never of the prefix."""
     prefix = list(range(100))
     kv = FakeKv(4, CONTEXT)
     cache = PrefixCache(kv, 10**9, PrefillCost(), lambda: 0.0)

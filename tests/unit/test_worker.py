@@ -146,9 +146,7 @@ def test_eight_cold_requests_prefill_their_common_prefix_once() -> None:
     listeners = [fake.add([*prefix, 91 + i % 5, i, i], 8)[1] for i in range(8)]
     fake.run()
     assert sum(count for _, count in fake.session.prefilled) < len(prefix) + 8 * 10
-    assert [listener.tokens for listener in listeners] == [
-        cold_reply([*prefix, 91 + i % 5, i, i], 8) for i in range(8)
-    ]
+    assert [listener.tokens for listener in listeners] == [cold_reply([*prefix, 91 + i % 5, i, i], 8) for i in range(8)]
 
 
 def test_running_sequences_are_decoded_together() -> None:

@@ -62,7 +62,9 @@ def client_options(url: str, key: str | None) -> dict[str, Any]:
 def refusal(url: str, status: int, body: bytes) -> ServiceError:
     """The error for an HTTP answer that is no success, in the server's own words."""
     if status == 401:
-        return ServiceError(f"{url} asks for a key, or for another one: --key KEY ('pinfill key' prints Pinfill's own).")
+        return ServiceError(
+            f"{url} asks for a key, or for another one: --key KEY ('pinfill key' prints Pinfill's own)."
+        )
     try:
         words = str(json.loads(body)["error"]["message"])
     except (ValueError, KeyError, TypeError):
@@ -88,7 +90,9 @@ class MeasuringClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:

@@ -77,9 +77,7 @@ def rate(client: MeasuringClient, rubric: str, essays: Sequence[Essay], requests
     """Asks for one rating after the other, the first `cold` of them also without the cache. Raises ServiceError."""
     for number in range(1, requests + 1):
         question = essays[(number - 1) % len(essays)].question()
-        without = (
-            client.chat(rubric, question, max_tokens=MAX_TOKENS, cache_prompt=False) if number <= cold else None
-        )
+        without = client.chat(rubric, question, max_tokens=MAX_TOKENS, cache_prompt=False) if number <= cold else None
         yield Row(number, client.chat(rubric, question, max_tokens=MAX_TOKENS, cache_prompt=True), without)
 
 

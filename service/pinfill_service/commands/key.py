@@ -18,7 +18,7 @@ def key(json: Annotated[bool, typer.Option("--json", help="Print a JSON object."
     from pinfill_service.keys import load_or_create_key
     from pinfill_service.settings import Settings
 
-    found = load_or_create_key(Settings())
+    found = load_or_create_key(Settings.from_flags())
     if json:
         print_json({"api_key": found})
     else:

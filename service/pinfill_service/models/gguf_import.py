@@ -13,16 +13,19 @@ from pinfill_service.models.external_data import ExternalData
 from pinfill_service.models.gguf_file import GgufError, GgufFile
 from pinfill_service.models.gguf_llama import LlamaConfig, LlamaGraph
 from pinfill_service.models.gguf_tokenizer import special_ids, write_tokenizer
-from pinfill_service.models.weights import UnsupportedTensorError
+from pinfill_service.models.weights import ACCURACY_LEVEL, UnsupportedTensorError
 
 Progress = Callable[[str, int, int], None]
 
 
-def convert_gguf(gguf: Path, folder: Path, progress: Progress | None = None) -> None:
+def convert_gguf(
+    gguf: Path, folder: Path, progress: Progress | None = None, accuracy_level: int = ACCURACY_LEVEL
+) -> None:
     """Writes model.onnx, its data, genai_config.json and the tokenizer's files into the existing `folder`.
 
-    `progress(what, done, total)` is called as layers are written. Raises GgufError, in one sentence, for a file that is
-    broken or needs something this version cannot do exactly.
+    `progress(what, done, total)` is called as layers are written. `accuracy_level` is MatMulNBits': 4 rounds
+    activations to int8, 0 leaves them float. Raises GgufError, in one sentence, for a file that is broken or needs
+    something this version cannot do exactly.
     """
     file = GgufFile(gguf)
     if file.architecture != "llama":
@@ -31,7 +34,7 @@ def convert_gguf(gguf: Path, folder: Path, progress: Progress | None = None) -> 
     config = LlamaConfig.read(file)
     try:
         with ExternalData(folder) as data:
-            model = LlamaGraph(file, config, data).build(
+            model = LlamaGraph(file, config, data, accuracy_level).build(
                 None if progress is None else lambda done, total: progress("layers", done, total)
             )
     except UnsupportedTensorError as error:

@@ -68,10 +68,10 @@ class LlamaConfig:
 class LlamaGraph:
     """Builds the graph layer by layer. Activations are two-dimensional except around the attention operator."""
 
-    def __init__(self, file: GgufFile, config: LlamaConfig, data: ExternalData) -> None:
+    def __init__(self, file: GgufFile, config: LlamaConfig, data: ExternalData, accuracy_level: int) -> None:
         self._file, self._config = file, config
         self._graph = GraphBuilder(data)
-        self._projections = Projections(self._graph)
+        self._projections = Projections(self._graph, accuracy_level)
         self._embedding: Packed | None = None
 
     def build(self, progress: Callable[[int, int], None] | None = None) -> ModelProto:

@@ -121,7 +121,7 @@ def stack(parts: list[Packed]) -> Packed | None:
 class Projections:
     """Emits matrix products for GGUF tensors on activations [tokens, width]; equal inputs share their block sums."""
 
-    def __init__(self, graph: GraphBuilder, accuracy_level: int = ACCURACY_LEVEL) -> None:
+    def __init__(self, graph: GraphBuilder, accuracy_level: int) -> None:
         self._graph = graph
         self._accuracy_level = accuracy_level
         self._block_sums: dict[str, str] = {}

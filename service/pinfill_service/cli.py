@@ -15,7 +15,7 @@ from pinfill_service.commands.demo import demo
 from pinfill_service.commands.key import key
 from pinfill_service.commands.serve import serve
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, context_settings={"max_content_width": 120})
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
 for command in (serve, demo, bench, batch, key):
     app.command()(command)
 app.add_typer(models.app, name="models")

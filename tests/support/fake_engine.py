@@ -132,7 +132,7 @@ class FakeEngine:
         self._queue.put((request_id, request, on_event))
         return request_id
 
-    def cancel(self, request_id: int) -> None:
+    def cancel(self, request_id: int, *, keep_reply: bool = False) -> None:
         self.cancelled.append(request_id)
         flag = self._flags.get(request_id)
         if flag is not None:

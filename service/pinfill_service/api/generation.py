@@ -64,10 +64,10 @@ class Generation:
             events.append((index, event))
         return events
 
-    def cancel(self, index: int) -> None:
-        """Stops one request; its Finished still comes."""
+    def stop(self, index: int) -> None:
+        """Ends one request, whose reply is complete; its Finished still comes."""
         if index in self._running:
-            self._engine.cancel(self._ids[index])
+            self._engine.cancel(self._ids[index], keep_reply=True)
 
     def close(self) -> None:
         """Stops everything that has not finished. No more events are read."""

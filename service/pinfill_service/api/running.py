@@ -159,7 +159,7 @@ class Running:
             case Token():
                 delta = choice.push(event)
                 if choice.stopped:
-                    self._generation.cancel(index)
+                    self._generation.stop(index)
                 self._prefill = None
                 return delta
             case Finished():

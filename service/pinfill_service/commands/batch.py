@@ -93,11 +93,9 @@ def _tell(target: Path, there: int, bad: int, counts: Counts | None) -> None:
         if counts.refused:
             parts.append(f"{counts.refused} refused by the service")
     if bad:
-        parts.append(f"{bad} lines that are no request")
-    console = err()
-    console.print(f"{target}: {', '.join(parts) or 'nothing to do'}.")
+        parts.append("1 line that is no request" if bad == 1 else f"{bad} lines that are no requests")
+    typer.echo(f"{target}: {', '.join(parts) or 'nothing to do'}.", err=True)
     if counts is not None and counts.prompt_tokens:
-        share = counts.cached_tokens / counts.prompt_tokens
-        console.print(
-            f"{counts.cached_tokens:,} of {counts.prompt_tokens:,} prompt tokens came from the cache ({share:.0%})."
-        )
+        share = f"{counts.cached_tokens / counts.prompt_tokens:.0%}"
+        tokens = f"{counts.cached_tokens:,} of {counts.prompt_tokens:,}"
+        typer.echo(f"{tokens} prompt tokens came from the cache ({share}).", err=True)

@@ -10,7 +10,14 @@ from typing import Any
 import httpx
 
 from pinfill_service.commands.batch_files import Task, record_id
-from pinfill_service.commands.client import ServiceError, client_options, refusal, server_root, unreachable
+from pinfill_service.commands.client import (
+    CONNECT_SECONDS,
+    ServiceError,
+    client_options,
+    refusal,
+    server_root,
+    unreachable,
+)
 
 ATTEMPTS = 10
 FIRST_PAUSE_SECONDS = 0.5
@@ -54,7 +61,9 @@ class BatchRunner:
         records that were taken until then stay.
         """
         waiting = iter(tasks)
-        options = client_options(self._url, self._key) | {"timeout": httpx.Timeout(ANSWER_SECONDS, connect=10.0)}
+        options = client_options(self._url, self._key) | {
+            "timeout": httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+        }
         async with httpx.AsyncClient(**options) as http:
             try:
                 async with asyncio.TaskGroup() as group:

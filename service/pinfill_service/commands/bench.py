@@ -164,7 +164,8 @@ def _print_table(plan: Plan, servers: list[Server]) -> None:
         f"\nMedians. Prompts: {_prompt_tokens(servers)} tokens; {plan.max_tokens} new tokens at concurrency "
         f"{plan.concurrency} (throughput), {plan.decode_tokens} (decode); /v1/{plan.route}, seed {plan.seed}.\n"
         f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_mib']} MiB; onnxruntime {facts['onnxruntime']}, "
-        f"Pinfill {facts['pinfill']}."
+        f"Pinfill {facts['pinfill']}.",
+        soft_wrap=True,
     )
 
 

@@ -18,6 +18,8 @@ from pinfill_service.keys import is_loopback
 ANSWER_SECONDS = 900.0  # one answer, from sending to its last byte
 SILENCE_SECONDS = 300.0  # between two pieces of it: a cold prefill on a slow machine
 CONNECT_SECONDS = 10.0
+# Servers close idle connections after 5 s; one that is given up sooner never breaks as it is used again.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=4.0)
 
 
 class ServiceError(CommandError):
@@ -55,6 +57,7 @@ def client_options(url: str, key: str | None) -> dict[str, Any]:
         "base_url": server_root(url),
         "headers": {"Authorization": f"Bearer {key}"} if key else {},
         "timeout": httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        "limits": LIMITS,
         "trust_env": not is_loopback(urlsplit(url).hostname or ""),
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pinfill_service.commands.console import err, out, print_json
+from pinfill_service.commands.console import out, print_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,10 +34,10 @@ def demo(
     from pinfill_service.commands.client import MeasuringClient
     from pinfill_service.commands.demo_run import load_essays, load_rubric, rate, total
     from pinfill_service.commands.local_service import local_service
-    from pinfill_service.commands.models import pull_model
+    from pinfill_service.commands.models import pull_if_missing
     from pinfill_service.settings import DEFAULT_MODEL
 
-    pull_model(DEFAULT_MODEL)
+    pull_if_missing(DEFAULT_MODEL)
     essays = load_essays()
     with local_service(model=DEFAULT_MODEL) as service, MeasuringClient(service.url, service.key) as client:
         rubric = load_rubric(client, prefix_tokens)
@@ -47,10 +47,10 @@ def demo(
             totals = total(measured)
             print_json({"model": service.model.name, **asdict(totals), "rows": [_as_json(row) for row in measured]})
         else:
-            err().print(_opening(service.model.name, client, rubric, requests))
+            typer.echo(_opening(service.model.name, client, rubric, requests), err=True)
             totals = total(_show(rows))
             for line in _closing(totals):
-                out().print(line)
+                out().print(line, soft_wrap=True)
     if not totals.equal:
         raise typer.Exit(1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,18 @@ class RunningService:
     url: str
     key: str | None
     model: ModelInfo
+
+
+class AnnouncingServer(uvicorn.Server):
+    """Calls `announce` once it answers requests and takes care of signals itself."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
 
 
 def find_model(model: str) -> tuple[str, Path]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pinfill_service.commands.console import CommandError, err, format_bytes, out, print_json
+from pinfill_service.commands.console import CommandError, format_bytes, out, print_json
 
 if TYPE_CHECKING:
     from pinfill_service.models.library import InstalledModel, ModelLibrary
@@ -88,7 +88,7 @@ def remove(
             raise CommandError(f"Nobody can be asked here. To delete {name} all the same: pinfill models remove --yes")
         typer.confirm(f"Delete {name}?", abort=True)
     library().remove(name)
-    err().print(f"{name} is removed.")
+    typer.echo(f"{name} is removed.", err=True)
 
 
 def library() -> ModelLibrary:
@@ -105,6 +105,16 @@ def pull_model(name: str) -> InstalledModel:
 
     with model_progress() as report:
         return library().pull(name, report)
+
+
+def pull_if_missing(name: str) -> None:
+    """Pulls unless there is a model of that name, wherever it came from. Raises what ModelLibrary.pull raises."""
+    from pinfill_service.models.library import ModelNotFoundError
+
+    try:
+        library().path(name)
+    except ModelNotFoundError:
+        pull_model(name)
 
 
 def _rows() -> Iterator[Row]:
@@ -141,4 +151,4 @@ def _tell(model: InstalledModel, json: bool) -> None:
     if json:
         print_json({**asdict(model), "path": str(model.path)})
     else:
-        err().print(f"{model.name} is on this machine ({format_bytes(model.bytes_on_disk)}).")
+        typer.echo(f"{model.name} is on this machine ({format_bytes(model.bytes_on_disk)}).", err=True)

@@ -15,6 +15,8 @@ from pinfill_service.commands.console import CommandError, out
 if TYPE_CHECKING:
     import socket
 
+    from rich.console import RenderableType
+
     from pinfill_service.engine.interface import Engine
     from pinfill_service.settings import Settings
 
@@ -65,10 +67,8 @@ def serve(
 
 def _run(settings: Settings) -> None:
     """Everything that can be refused is checked before the model is loaded, which takes a while."""
-    import uvicorn
-
     from pinfill_service.application import create_app, server_config
-    from pinfill_service.commands.local_service import find_model, load_model, url_of
+    from pinfill_service.commands.local_service import AnnouncingServer, find_model, load_model, url_of
     from pinfill_service.keys import active_key, check_binding
 
     check_binding(settings, active_key(settings))
@@ -77,13 +77,13 @@ def _run(settings: Settings) -> None:
         engine, text = load_model(settings)
         try:
             app = create_app(settings, engine, text)
-            _introduce(settings, engine, url_of(listener))
-            uvicorn.Server(server_config(app, settings)).run(sockets=[listener])
+            block = _introduction(settings, engine, url_of(listener))
+            AnnouncingServer(server_config(app, settings), lambda: _show(block)).run(sockets=[listener])
         finally:
             engine.close()
 
 
-def _introduce(settings: Settings, engine: Engine, url: str) -> None:
+def _introduction(settings: Settings, engine: Engine, url: str) -> RenderableType:
     from rich.table import Table
 
     model, slots = engine.model, engine.stats().slots
@@ -99,8 +99,12 @@ def _introduce(settings: Settings, engine: Engine, url: str) -> None:
         ("API key", _about_key(settings)),
     ):
         table.add_row(title, value)
-    out().print(table)
-    sys.stdout.flush()
+    return table
+
+
+def _show(block: RenderableType) -> None:
+    out().print(block)
+    sys.stdout.flush()  # who reads it through a pipe waits for the address
 
 
 def _about_key(settings: Settings) -> str:

@@ -1,0 +1,196 @@
+"""The command line: quick help, results that programs can read, errors in a sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import keyring.backends.fail
+import pytest
+from typer.testing import CliRunner
+
+from pinfill_service import __version__, cli
+from pinfill_service.commands.serve import LogLevel
+from pinfill_service.models.library import ModelLibrary
+from tests.support.command_line import CommandLine, assert_told
+from tests.support.models import LLAMA
+
+COMMANDS = ("serve", "demo", "bench", "batch", "key", "models")
+HEAVY = {"numpy", "onnx", "onnxruntime", "fastapi", "uvicorn", "tokenizers", "gguf"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("PINFILL_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def pinfill(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    return CommandLine(capsys, monkeypatch)
+
+
+@pytest.fixture
+def no_keyring() -> Iterator[None]:
+    before = keyring.get_keyring()
+    keyring.set_keyring(keyring.backends.fail.Keyring())
+    yield
+    keyring.set_keyring(before)
+
+
+def test_help_lists_every_command() -> None:
+    shown = CliRunner().invoke(cli.app, ["--help"])
+    assert shown.exit_code == 0
+    assert all(f" {command} " in shown.output for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    assert CliRunner().invoke(cli.app, [command, "--help"]).exit_code == 0
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from pinfill_service.cli import main\n"
+        "sys.argv = ['pinfill', '--help']\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        f"    print('imported:', *({HEAVY!r} & sys.modules.keys()))\n"
+    )
+    paths = os.pathsep.join([str(Path(cli.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = dict(os.environ, PYTHONPATH=paths, PYTHONIOENCODING="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout.splitlines()[-1].strip() == "imported:"
+
+
+def test_version(pinfill: CommandLine) -> None:
+    assert pinfill("--version").out == f"pinfill {__version__}\n"
+
+
+def test_list_tells_catalogue_and_installed_models(pinfill: CommandLine, home: Path) -> None:
+    ModelLibrary(home).import_model(LLAMA, "mine")
+    rows = {row["name"]: row for row in json.loads(pinfill("models", "list", "--json").out)}
+    assert not rows["smollm2-135m"]["installed"] and rows["smollm2-135m"]["in_catalogue"]
+    assert rows["smollm2-135m"]["licence"] == "Apache-2.0" and rows["smollm2-135m"]["context_length"] == 8192
+    assert rows["mine"]["installed"] and not rows["mine"]["in_catalogue"]
+    assert (
+        rows["mine"]["context_length"]
+        == json.loads((LLAMA / "genai_config.json").read_text())["model"]["context_length"]
+    )
+
+
+def test_list_without_json_shows_the_same_models(pinfill: CommandLine, home: Path) -> None:
+    ModelLibrary(home).import_model(LLAMA, "mine")
+    lines = pinfill("models", "list").out.splitlines()
+    assert next(line for line in lines if line.startswith("mine")).rstrip().endswith("yes")
+    assert next(line for line in lines if line.startswith("smollm2-135m")).rstrip().endswith("no")
+
+
+def test_import_and_remove(pinfill: CommandLine, home: Path) -> None:
+    imported = json.loads(pinfill("models", "import", LLAMA, "--name", "mine", "--json").out)
+    assert imported["name"] == "mine" and Path(imported["path"]) == home / "models" / "mine"
+    assert pinfill("models", "remove", "mine", "--yes").code == 0
+    assert not (home / "models" / "mine").exists()
+
+
+def test_remove_asks_before_it_deletes(pinfill: CommandLine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ModelLibrary(home).import_model(LLAMA, "mine")
+    monkeypatch.setattr(sys, "stdin", open(os.devnull))  # noqa: SIM115 - closed below
+    with sys.stdin:
+        assert_told(pinfill("models", "remove", "mine"), "--yes")
+    assert (home / "models" / "mine").is_dir()
+
+
+def test_wrong_files_and_names_are_told(pinfill: CommandLine, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF")
+    assert_told(pinfill("models", "import", broken), "broken.gguf")
+    assert_told(pinfill("models", "import", tmp_path / "absent"), "neither a .gguf file nor a folder")
+    assert_told(pinfill("models", "pull", "nothing-like-it"), "smollm2-135m")
+    assert_told(pinfill("models", "remove", "absent", "--yes"), "absent")
+
+
+def test_missing_model_says_how_to_get_it(pinfill: CommandLine) -> None:
+    assert_told(pinfill("serve", "--no-key", "--port", 0), "pinfill models pull smollm2-135m")
+    assert_told(pinfill("serve", "--no-key", "--port", 0, "--model", "./absent"), "There is no model folder")
+
+
+def test_taken_port_names_the_program_and_the_next_step(pinfill: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        outcome = pinfill("serve", "--no-key", "--port", port, "--model", LLAMA)
+    assert_told(outcome, f"127.0.0.1:{port} is taken", "pinfill serve --port")
+    if sys.platform.startswith("linux"):
+        assert f"process {os.getpid()}" in outcome.err
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_without_a_keyring_the_next_steps_are_named(pinfill: CommandLine) -> None:
+    assert_told(pinfill("key"), "PINFILL_API_KEY")
+    assert_told(pinfill("serve", "--port", 0), "PINFILL_API_KEY", "--no-key")
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_key_prints_the_configured_key(pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINFILL_API_KEY", "my-own")
+    assert pinfill("key").out == "my-own\n"
+    assert json.loads(pinfill("key", "--json").out) == {"api_key": "my-own"}
+
+
+def test_serving_beyond_loopback_without_a_key_is_refused(pinfill: CommandLine) -> None:
+    assert_told(pinfill("serve", "--host", "0.0.0.0", "--no-key"), "without a key")
+
+
+def test_wrong_setting_is_told_without_its_value(
+    pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setenv("PINFILL_PORT", "secret-words")
+    outcome = pinfill("key")
+    assert_told(outcome, "port")
+    assert "secret-words" not in outcome.err
+    monkeypatch.delenv("PINFILL_PORT")
+    home.mkdir()
+    (home / "settings.toml").write_text("port = ", encoding="utf-8")
+    assert_told(pinfill("key"), "not TOML")
+
+
+def test_nobody_at_the_url(pinfill: CommandLine, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    assert_told(pinfill("bench", "--url", url), "Nothing answers")
+    assert_told(pinfill("bench", "--url", "localhost:1"), "is not a URL")
+    assert_told(pinfill("batch", tmp_path / "absent.jsonl", tmp_path / "out.jsonl", "--url", url), "absent.jsonl")
+
+
+def test_wrong_usage_is_exit_code_2(pinfill: CommandLine) -> None:
+    assert pinfill("serve", "--port", 70000).code == 2
+    assert pinfill("no-such-command").code == 2
+
+
+def test_ctrl_c_is_exit_code_130(pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(level: LogLevel) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pinfill_service.commands.serve._set_up_logging", interrupted)
+    assert pinfill("serve").code == 130
+
+
+def test_a_bug_keeps_its_traceback(pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(level: LogLevel) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("pinfill_service.commands.serve._set_up_logging", broken)
+    with pytest.raises(ZeroDivisionError):
+        pinfill("serve")

@@ -161,8 +161,9 @@ def _print_table(plan: Plan, servers: list[Server]) -> None:
     console = out()
     console.print(table)
     console.print(
-        f"\nMedians. Prompts: {_prompt_tokens(servers)} tokens; {plan.max_tokens} new tokens at concurrency "
-        f"{plan.concurrency} (throughput), {plan.decode_tokens} (decode); /v1/{plan.route}, seed {plan.seed}.\n"
+        f"\nMedians over the rounds; a ratio is the median of each round's own.\n"
+        f"Prompts: {_prompt_tokens(servers)} tokens; {plan.max_tokens} new tokens at concurrency {plan.concurrency} "
+        f"(throughput), {plan.decode_tokens} (decode); /v1/{plan.route}, seed {plan.seed}.\n"
         f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_mib']} MiB; onnxruntime {facts['onnxruntime']}, "
         f"Pinfill {facts['pinfill']}.",
         soft_wrap=True,

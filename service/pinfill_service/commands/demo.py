@@ -108,12 +108,12 @@ def _closing(totals: Totals) -> Iterable[str]:
         )
     else:
         yield "The first warm rating fills the cache, and its time is in the sum."
-    compared = f"{totals.cold_requests} pairs of cold and warm answers"
+    compared = f"Cold and warm answers compared: {totals.cold_requests}."
     if totals.equal:
-        yield f"[green]All {compared} are equal, word for word.[/green]"
+        yield f"{compared} [green]All are equal, word for word.[/green]"
     else:
         yield (
-            f"[bold red]WARNING: of {compared} at least one is NOT equal. The cache must never change an answer: "
+            f"{compared} [bold red]WARNING: at least one pair is NOT equal. The cache must never change an answer: "
             "please report this, with the output of --json.[/bold red]"
         )
 

@@ -18,8 +18,9 @@ from pinfill_service.keys import is_loopback
 ANSWER_SECONDS = 900.0  # one answer, from sending to its last byte
 SILENCE_SECONDS = 300.0  # between two pieces of it: a cold prefill on a slow machine
 CONNECT_SECONDS = 10.0
-# Servers close idle connections after 5 s; one that is given up sooner never breaks as it is used again.
-LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=4.0)
+# A kept connection may be closed by the server just as it is used again (llama-server: after 5 s idle, or 100
+# requests); a new one costs a fraction of a millisecond on loopback.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 
 
 class ServiceError(CommandError):

@@ -81,7 +81,11 @@ class LlamaGraph:
         for layer in range(config.layers):
             prefix = f"blk.{layer}"
             normed, residual = self._norm(f"{prefix}.attn_norm.weight", residual, delta)
-            delta = self._attention(layer, normed)
+            last = layer == config.layers - 1
+            delta = self._attention(layer, normed, only_kept=last)
+            if last:
+                tokens = graph.node("Reshape", [self._unpad(residual), "tokens_shape"])
+                residual = self._flat(self._kept(tokens), config.hidden)
             normed, residual = self._norm(f"{prefix}.ffn_norm.weight", residual, delta)
             delta = self._feed_forward(prefix, normed)
             if progress is not None:
@@ -104,17 +108,29 @@ class LlamaGraph:
         length = graph.node("Gather", [graph.node("Shape", [mask]), "one"])
         graph.node("Cast", [length], ["total_length"], to=TensorProto.INT32)
         shape = graph.node("Shape", ["input_ids"], ["ids_shape"])
-        for name, width in (
-            ("qkv", (config.heads + 2 * config.kv_heads) * config.head_size),
-            ("normed", config.hidden),
-        ):
-            width_name = graph.constant(f"{name}_width", np.array([width], np.int64))
-            graph.node("Concat", [shape, width_name], [f"{name}_shape"], axis=0)
-        graph.constant("attention_flat", np.array([-1, config.heads * config.head_size], np.int64))
-        graph.constant("hidden_flat", np.array([-1, config.hidden], np.int64))
         graph.constant("first", np.array([0], np.int64))
         graph.constant("second", np.array([1], np.int64))
+        graph.constant("unbounded", np.array([np.iinfo(np.int64).max], np.int64))
+        self._shape("qkv_shape", shape, (config.heads + 2 * config.kv_heads) * config.head_size)
+        self._shape("tokens_shape", shape, config.hidden)
+        graph.node("Reshape", [graph.node("Neg", ["num_logits_to_keep"]), "minus_one"], ["kept_start"])
         self._rope_tables()
+
+    def _shape(self, name: str, batch: str, width: int) -> None:
+        """`batch`, a shape of two numbers, with `width` behind it."""
+        self._graph.node("Concat", [batch, self._number(width)], [name], axis=0)
+
+    def _number(self, value: int) -> str:
+        return self._graph.constant(f"number.{value}", np.array([value], np.int64))
+
+    def _flat(self, x: str, width: int) -> str:
+        """[batch, tokens, width] -> [batch * tokens + 1, width], the last row zeros."""
+        shape = self._graph.constant(f"flat.{width}", np.array([-1, width], np.int64))
+        return self._pad(self._graph.node("Reshape", [x, shape]), width)
+
+    def _kept(self, x: str) -> str:
+        """The positions that get logits: [batch, tokens, width] -> [batch, kept, width]."""
+        return self._graph.node("Slice", [x, "kept_start", "unbounded", "second"])
 
     def _pad(self, x: str, width: int) -> str:
         """Appends the row of zeros: [rows, width] -> [rows + 1, width]."""
@@ -167,7 +183,8 @@ class LlamaGraph:
         graph.node("SkipSimplifiedLayerNormalization", [residual, delta, scale], outputs, domain=MS, epsilon=epsilon)
         return outputs[0], outputs[3]
 
-    def _attention(self, layer: int, x: str) -> str:
+    def _attention(self, layer: int, x: str, *, only_kept: bool) -> str:
+        """`only_kept`: all tokens' KV is written, but what follows is computed for the positions that get logits."""
         graph, config = self._graph, self._config
         prefix = f"blk.{layer}.attn"
         tensors = [self._file.tensor(f"{prefix}_{part}.weight") for part in "qkv"]
@@ -194,8 +211,11 @@ class LlamaGraph:
             domain=MS, num_heads=config.heads, kv_num_heads=config.kv_heads, do_rotary=1,
             rotary_interleaved=1,  # GGUF keeps the Q and K rows of this architecture permuted
         )  # fmt: skip
-        flat = self._pad(graph.node("Reshape", [attended, "attention_flat"]), config.heads * config.head_size)
-        return self._linear(flat, f"{prefix}_output.weight")
+        if only_kept:
+            attended = self._kept(attended)
+            batch = graph.node("Slice", [graph.node("Shape", [attended]), "first", "minus_one", "first"])
+            self._shape("logits_shape", batch, config.vocabulary)
+        return self._linear(self._flat(attended, config.heads * config.head_size), f"{prefix}_output.weight")
 
     def _feed_forward(self, prefix: str, x: str) -> str:
         graph = self._graph
@@ -211,20 +231,12 @@ class LlamaGraph:
 
     def _head(self, x: str) -> None:
         graph, config = self._graph, self._config
-        rows = graph.node("Reshape", [self._unpad(x), "normed_shape"])
-        start = graph.node("Reshape", [graph.node("Neg", ["num_logits_to_keep"]), "minus_one"])
-        end = graph.constant("slice_end", np.array([np.iinfo(np.int64).max], np.int64))
-        kept = graph.node("Slice", [rows, start, end, "second"])
-        batch = graph.node("Slice", [graph.node("Shape", [kept]), "first", "minus_one", "first"])
-        vocabulary = graph.constant("vocabulary", np.array([config.vocabulary], np.int64))
-        graph.node("Concat", [batch, vocabulary], ["logits_shape"], axis=0)
-        last = self._pad(graph.node("Reshape", [kept, "hidden_flat"]), config.hidden)
         if self._file.has_tensor("output.weight"):
-            logits = self._linear(last, "output.weight")
+            logits = self._linear(x, "output.weight")
         elif self._embedding is not None:
-            logits = self._projections.packed(last, self._embedding, "lm_head")
+            logits = self._projections.packed(x, self._embedding, "lm_head")
         else:
             table = dense(self._file.tensor("token_embd.weight")).T
-            logits = graph.node("MatMul", [last, graph.constant("lm_head.weight", table)])
+            logits = graph.node("MatMul", [x, graph.constant("lm_head.weight", table)])
         graph.node("Reshape", [self._unpad(logits), "logits_shape"], ["logits"])
         graph.output("logits", TensorProto.FLOAT, ["batch_size", "logits_length", config.vocabulary])

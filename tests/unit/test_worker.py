@@ -93,6 +93,15 @@ def test_long_replies_settle_in_chunks_that_anything_may_interrupt() -> None:
     check_books(fake.worker.cache, fake.kv)
 
 
+def test_a_reply_whose_prompt_was_evicted_is_not_settled() -> None:
+    fake = FakeWorker(slots=1)
+    fake.ask(A, 20)
+    fake.worker.cache.evict_all()
+    runs = len(fake.session.prefilled)
+    fake.settle()
+    assert len(fake.session.prefilled) == runs and not list(fake.worker.cache.tree.nodes())
+
+
 def test_ten_appended_turns_process_only_what_is_new() -> None:
     fake = FakeWorker()
     chat = list(A)

@@ -146,6 +146,8 @@ class Worker:
         (measured on AVX2: up to 1.0 in a logit). Evaluated again, the reply is bit for bit what a cold run would hold.
         """
         reply = self._replies.popleft()
+        if self.cache.shared_length(reply.slot) != reply.start:
+            return  # what it stood behind was evicted meanwhile
         count = self._whole_chunk(len(reply.tokens), self._chunk_tokens)
         tokens = np.array(reply.tokens[:count], np.int32)
         self.cache.drop_tail(reply.slot)
@@ -157,7 +159,7 @@ class Worker:
             return
         self.cache.extend(reply.slot, tokens)
         self.cache.enforce_budget()
-        if len(reply.tokens) > count and self.cache.shared_length(reply.slot) == reply.start + count:
+        if len(reply.tokens) > count:
             self._replies.appendleft(_Reply(reply.slot, reply.start + count, reply.tokens[count:]))
 
     # -- prompts -------------------------------------------------------------------------------------------------
@@ -206,7 +208,6 @@ class Worker:
         self._waiting.remove(sequence)
         self._prefilling.append(sequence)
         self._totals.cached += claim.cached
-        self._totals.processed += len(sequence.prompt) - claim.cached
         saved = self._cost.seconds(0, claim.cached) - sequence.restore_seconds
         self._totals.saved_seconds += max(0.0, saved)
         reason = claim.reason
@@ -245,6 +246,7 @@ class Worker:
         seconds = self._clock() - began
         self._cost.measured(position, count, seconds)
         self._totals.prefill_seconds += seconds
+        self._totals.processed += count
         sequence.evaluated += count
         self._record(sequence.slot, tokens)
         if scored is not None:

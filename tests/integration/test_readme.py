@@ -1,0 +1,119 @@
+"""Every command of the README is run as it stands there."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pinfill_service.commands.local_service import local_service
+from tests.support.default_model import default_model
+from tests.support.tiny_gguf import TinyLlama
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = "\n".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL))
+COMMANDS = [line[2:] for line in BLOCKS.splitlines() if line.startswith("$ ")]
+LIMIT_SECONDS = 600
+
+
+def run(command: str, folder: Path, **environment: str) -> str:
+    """The command's output; `pinfill` is this Python's."""
+    words = shlex.split(command)
+    if words[0] == "pinfill":
+        words[:1] = [sys.executable, "-m", "pinfill_service.cli"]
+    variables = os.environ | {"PINFILL_API_KEY": "a-key"} | environment
+    done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_dev(command: str, folder: Path) -> None:
+    output = run(f"{command} -- --requests 2 --cold-requests 1", ROOT)
+    assert "2 ratings" in output and "equal" in output
+
+
+def run_tests(command: str, folder: Path) -> None:
+    """It would run this test again; what counts is that CI runs the very same command."""
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def run_list(command: str, folder: Path) -> None:
+    assert "smollm2-135m" in run(command, folder)
+
+
+def run_key(command: str, folder: Path) -> None:
+    assert run(command, folder).strip() == "a-key"
+
+
+def run_serve(command: str, folder: Path) -> None:
+    """Started on a free port, asked to stop when it says where it is."""
+    default_model()
+    words = [sys.executable, "-m", "pinfill_service.cli", *shlex.split(command)[1:]]
+    variables = os.environ | {"PINFILL_API_KEY": "a-key", "PINFILL_PORT": "0"}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables) as server:
+        assert server.stdout is not None
+        lines = []
+        for line in server.stdout:
+            lines.append(line)
+            if "http://127.0.0.1:" in line:
+                server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 0, "".join(lines)
+
+
+def run_batch(command: str, folder: Path) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2}
+    line = {"custom_id": "one", "method": "POST", "url": "/v1/chat/completions", "body": body}
+    (folder / "requests.jsonl").write_text(json.dumps(line) + "\n")
+    run(command, folder)
+    (answer,) = (json.loads(text) for text in (folder / "answers.jsonl").read_text().splitlines())
+    assert answer["custom_id"] == "one" and answer["response"]["status_code"] == 200
+
+
+def run_import(command: str, folder: Path) -> None:
+    TinyLlama().write(folder / "model.gguf")
+    home = {"PINFILL_HOME": str(folder / "home")}
+    run(command, folder, **home)
+    assert "model" in run("pinfill models list", folder, **home)
+
+
+RUNNERS: dict[str, Callable[[str, Path], None]] = {
+    "python3 installers/dev.py run": run_dev,
+    "python3 installers/dev.py test": run_tests,
+    "pinfill models list": run_list,
+    "pinfill serve": run_serve,
+    "pinfill key": run_key,
+    "pinfill batch requests.jsonl answers.jsonl": run_batch,
+    "pinfill models import model.gguf": run_import,
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_readme(command: str, tmp_path: Path) -> None:
+    RUNNERS[command](command, tmp_path)
+
+
+def test_the_readme_has_commands_and_nothing_left_to_fill_in() -> None:
+    assert len(COMMANDS) >= 7 and "@@" not in README
+
+
+def test_the_python_of_the_readme() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    with local_service(model=str(default_model()), slots=2) as service:
+        code = code.replace("http://127.0.0.1:7463", service.url).replace('"the key"', repr(service.key))
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            scope = {"rubric": "Rate from one to five. " * 30, "essay": "The tap."}
+            exec(code, scope)
+            scope["client"].close()  # type: ignore[attr-defined]
+    assert re.fullmatch(r"0 of \d+ tokens were there already\n", printed.getvalue())

@@ -176,6 +176,16 @@ def test_a_failed_download_leaves_nothing(fakes: Fakes, models: ModelLibrary, mo
     assert visible(models) == []
 
 
+def test_a_model_of_an_older_converter_is_made_again(
+    fakes: Fakes, models: ModelLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models.pull("tiny")
+    monkeypatch.setattr(library, "CONVERTER", library.CONVERTER + 1)
+    models.pull("tiny")
+    models.pull("tiny")
+    assert fakes.conversions == 2
+
+
 def test_two_pulls_at_once_download_once(fakes: Fakes, models: ModelLibrary) -> None:
     waiting = threading.Event()
     other = threading.Thread(

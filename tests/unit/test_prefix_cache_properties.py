@@ -33,6 +33,7 @@ class CacheMachine(RuleBasedStateMachine):
         self.budget = 400 * self.kv.bytes_per_token
         self.cache = PrefixCache(self.kv, self.budget, PrefillCost(), self.now)
         self.live: dict[int, tuple[list[int], int, bool]] = {}  # slot -> prompt, evaluated, shared
+        self.pins: list[list[int]] = []
 
     def now(self) -> float:
         self.time += 1.0
@@ -107,10 +108,34 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(slot=running)
     def fail(self, slot: int) -> None:
+        """What only a failed slot held is gone, pinned or not."""
         if slot in self.live:
             del self.live[slot]
             self.cache.abandon(slot)
             assert self.kv.length(slot) == 0
+            self.pins = [pin for pin in self.pins if self.naive_match("", pin) == len(pin)]
+
+    @rule(prompt=prompts)
+    def pin(self, prompt: list[int]) -> None:
+        length = self.naive_match("", prompt)
+        assert not self.cache.pin("", np.array([*prompt[:length], 999], np.int32))
+        if length:
+            assert self.cache.pin("", np.array(prompt[:length], np.int32))
+            self.pins.append(prompt[:length])
+
+    @precondition(lambda self: self.pins)
+    @rule(data=st.data())
+    def unpin(self, data: st.DataObject) -> None:
+        tokens = self.pins.pop(data.draw(st.integers(0, len(self.pins) - 1)))
+        self.cache.unpin("", np.array(tokens, np.int32))
+
+    @invariant()
+    def what_is_pinned_is_there(self) -> None:
+        for tokens in self.pins:
+            assert self.naive_match("", tokens) == len(tokens), "a pinned prefix is gone"
+        pinned = [node for node in self.cache.tree.nodes() if node.pinned]
+        assert sum(node.pinned for node in pinned) >= len(self.pins)
+        assert self.pins or not pinned, "a pin was left behind"
 
     @rule(budget=st.sampled_from([0, 30, 150, 400, 10_000]))
     def change_budget(self, budget: int) -> None:
@@ -121,7 +146,7 @@ class CacheMachine(RuleBasedStateMachine):
     def check_budget(self) -> None:
         """What is cached fits, but for stored pages of prefixes that running requests stand on."""
         if self.cache.held_bytes > self.budget:
-            assert self.live and self.cache.stats().evictable_bytes == 0
+            assert (self.live or self.pins) and self.cache.stats().evictable_bytes == 0
 
     @rule()
     def evict_all(self) -> None:
@@ -137,6 +162,8 @@ class CacheMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         for slot in list(self.live):
             self.cache.release(slot)
+        for tokens in self.pins:
+            self.cache.unpin("", np.array(tokens, np.int32))
         assert all(node.references == 0 for node in self.cache.tree.nodes()), "a lock leaked"
         self.cache.evict_all()
         assert self.kv.pool.bytes_used == 0 and not list(self.cache.tree.nodes())

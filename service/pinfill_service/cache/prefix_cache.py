@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
+from pinfill_service.cache.contract import CacheStats, Claim, KvStore, NoSlotError
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
 
@@ -20,40 +20,6 @@ _COLD_FACTOR = 6.0
 _HALF_VALUE_SECONDS = 600.0
 # Evicting less than this from an entry's end is not worth the books.
 _MIN_TRIM_TOKENS = 64
-
-
-class NoSlotError(RuntimeError):
-    """Every slot is running a sequence."""
-
-
-class KvStore(Protocol):
-    """What the cache needs of KV memory; `engine.kv.KvSlots` is the real one."""
-
-    count: int
-    max_length: int
-    bytes_per_token: int
-
-    @property
-    def resident_bytes(self) -> int: ...
-    @property
-    def pool(self) -> Any: ...
-    def length(self, slot: int) -> int: ...
-    def touched(self, slot: int) -> int: ...
-    def truncate(self, slot: int, length: int) -> None: ...
-    def fork(self, source: int, target: int, start: int, end: int) -> None: ...
-    def export(self, slot: int, start: int, end: int) -> Any: ...
-    def load(self, span: Any, slot: int, limit: int | None = None) -> None: ...
-    def discard_dead(self, slot: int) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A slot to run in, its cursor standing behind the `cached` tokens that are reused; `reason` for what is not."""
-
-    slot: int
-    cached: int
-    reason: str | None
-    restored: int = 0  # of the cached tokens, those that had to be copied into the slot
 
 
 @dataclass(slots=True)
@@ -70,22 +36,6 @@ class _Slot:
     @property
     def shared_length(self) -> int:
         return 0 if self.node is None else self.node.end
-
-
-@dataclass(frozen=True, slots=True)
-class CacheStats:
-    """Counts of one moment; protected + evictable == total."""
-
-    entries: int
-    tokens: int
-    total_bytes: int
-    protected_bytes: int
-    evictions: int
-    mismatches: int
-
-    @property
-    def evictable_bytes(self) -> int:
-        return self.total_bytes - self.protected_bytes
 
 
 class PrefixCache:
@@ -201,6 +151,23 @@ class PrefixCache:
     def is_idle(self, index: int) -> bool:
         return not self._slots[index].busy
 
+    # -- pins ----------------------------------------------------------------------------------------------------
+
+    def pin(self, namespace: str, tokens: Tokens) -> bool:
+        """Keeps a cached prefix, and all of it, until it is unpinned. False: it is not cached in full."""
+        match = self.tree.match(namespace, tokens)
+        if match.length < len(tokens):
+            return False
+        self.tree.pin(self.tree.node_at(match, len(tokens)), 1)
+        return True
+
+    def unpin(self, namespace: str, tokens: Tokens) -> None:
+        """Takes one pin of this prefix back; from now on it may be evicted like any other."""
+        match = self.tree.match(namespace, tokens)
+        if match.length == len(tokens) and match.node.end == match.length:
+            self.tree.pin(match.node, -1)
+        self.enforce_budget()
+
     # -- choosing and filling a slot -----------------------------------------------------------------------------
 
     def _claim_empty(self, namespace: str, *, private: bool) -> Claim:
@@ -270,7 +237,7 @@ class PrefixCache:
         for node in slot.node.path():
             if node.start < boundary.end or node.span is not None or node.slots != {slot.index}:
                 continue
-            if not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node):
+            if not node.pinned and not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node):
                 return
             try:
                 node.span = self._kv.export(slot.index, node.start, node.end)

@@ -189,6 +189,12 @@ class PrefixTree:
                 self._prune(above)
             above = above.parent
 
+    def pin(self, node: Node, change: int) -> None:
+        """Protects `node` and everything above it from eviction, or takes that back."""
+        for above in node.path():
+            above.pinned += change
+            assert above.pinned >= 0
+
     def detach(self, node: Node, slot: int, keep: Node) -> None:
         """`slot`, which holds the path to `node`, is about to hold only the path to `keep` above it."""
         while node is not keep:
@@ -196,6 +202,7 @@ class PrefixTree:
             above = node.parent
             assert above is not None
             if not node.slots and node.span is None:
+                self.pin(node, -node.pinned)
                 self._drop_subtree(node)
             node = above
 

@@ -1,8 +1,4 @@
-"""What the engine thread does in one turn: a chunk of one prompt, then a token of every running sequence.
-
-Prompts take turns between the oldest and the shortest, so that a long prefill neither starves nor is starved. A prompt
-that shares more with one being prefilled than with anything cached waits for it instead of doing the same work.
-"""
+"""What the engine thread does in one turn: a chunk of one prompt, then a token of every running sequence."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from numpy.typing import NDArray
 
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
-from pinfill_service.cache.prefix_tree import Tokens, common_prefix
+from pinfill_service.cache.prefix_tree import Tokens
 from pinfill_service.engine.interface import (
     EngineError,
     EngineStats,
@@ -31,6 +27,7 @@ from pinfill_service.engine.interface import (
     Token,
 )
 from pinfill_service.engine.kv import KvSlots
+from pinfill_service.engine.prompt_queue import PromptQueue
 from pinfill_service.engine.rows import row_groups
 from pinfill_service.engine.sampler import Logits, token_logprob
 from pinfill_service.engine.sequence import Sequence
@@ -41,9 +38,6 @@ log = logging.getLogger(__name__)
 _SHARED_CHUNK_TOKENS = 128
 # Logits of every position are kept for a chunk when a prompt is scored: 128 x 150k x 4 bytes is 77 MB.
 _SCORED_CHUNK_TOKENS = 128
-# How many waiting prompts are looked at in a turn, and how much shared prefill is worth waiting for.
-_CONSIDERED = 16
-_WORTH_WAITING_TOKENS = 64
 
 
 class Session(Protocol):
@@ -94,22 +88,20 @@ class Worker:
         self._context_length, self._chunk_tokens = context_length, chunk_tokens
         self._cost = PrefillCost()
         self.cache = PrefixCache(kv, budget_bytes, self._cost, clock)
-        self._waiting: list[Sequence] = []
-        self._prefilling: list[Sequence] = []
+        self._prompts = PromptQueue(self._reusable)
         self._decoding: list[Sequence] = []
         self._replies: deque[_Reply] = deque()
-        self._oldest_turn = False
         self._totals = _Totals()
 
     # -- asked by the engine -------------------------------------------------------------------------------------
 
     @property
     def sequences(self) -> list[Sequence]:
-        return [*self._waiting, *self._prefilling, *self._decoding]
+        return [*self._prompts.waiting, *self._prompts.prefilling, *self._decoding]
 
     @property
     def has_work(self) -> bool:
-        return bool(self._waiting or self._prefilling or self._decoding)
+        return bool(self._prompts or self._decoding)
 
     @property
     def has_replies(self) -> bool:
@@ -117,7 +109,7 @@ class Worker:
         return bool(self._replies)
 
     def add(self, sequence: Sequence) -> None:
-        self._waiting.append(sequence)
+        self._prompts.waiting.append(sequence)
 
     def cancel(self, sequence: Sequence, *, keep_reply: bool) -> None:
         if sequence in self.sequences:
@@ -125,7 +117,7 @@ class Worker:
 
     def turn(self) -> None:
         """One chunk and one token for everybody."""
-        sequence = self._pick_prompt()
+        sequence = self._next_prompt()
         if sequence is not None:
             self._evaluate_chunk(sequence)
         if self._decoding:
@@ -164,36 +156,14 @@ class Worker:
 
     # -- prompts -------------------------------------------------------------------------------------------------
 
-    def _pick_prompt(self) -> Sequence | None:
-        """The prompt whose chunk is next; takes it from the queue when that is where it is."""
-        candidates = [(sequence.remaining, sequence) for sequence in self._prefilling]
-        if self.cache.has_free_slot:
-            for sequence in self._waiting[:_CONSIDERED]:
-                reusable = self._reusable(sequence)
-                if not self._is_held(sequence, reusable):
-                    candidates.append((len(sequence.prompt) - reusable, sequence))
-        if not candidates:
-            return None
-        self._oldest_turn = not self._oldest_turn
-        if self._oldest_turn:
-            chosen = min(candidates, key=lambda pair: pair[1].id)[1]
-        else:
-            chosen = min(candidates, key=lambda pair: (pair[0], pair[1].id))[1]
-        if chosen.slot is None:
-            self._start(chosen)
-        return chosen
+    def _next_prompt(self) -> Sequence | None:
+        sequence = self._prompts.next(slot_free=self.cache.has_free_slot)
+        if sequence is not None and sequence.slot is None:
+            self._start(sequence)
+        return sequence
 
     def _reusable(self, sequence: Sequence) -> int:
         return self.cache.reusable(sequence.namespace, sequence.prompt) if sequence.reads_cache else 0
-
-    def _is_held(self, sequence: Sequence, reusable: int) -> bool:
-        """True while a prompt in front is evaluating what this one could then reuse."""
-        for other in self._prefilling:
-            if sequence.reads_cache and other.request.use_cache and other.namespace == sequence.namespace:
-                shared = common_prefix(sequence.prompt, other.prompt)
-                if shared > other.evaluated and shared - reusable >= _WORTH_WAITING_TOKENS:
-                    return True
-        return False
 
     def _start(self, sequence: Sequence) -> None:
         sequence.started = self._clock()
@@ -205,8 +175,7 @@ class Worker:
         self._replies = deque(reply for reply in self._replies if reply.slot != claim.slot)
         sequence.cached = sequence.evaluated = claim.cached
         sequence.restore_seconds = self._clock() - sequence.started
-        self._waiting.remove(sequence)
-        self._prefilling.append(sequence)
+        self._prompts.started(sequence)
         self._totals.cached += claim.cached
         saved = self._cost.seconds(0, claim.cached) - sequence.restore_seconds
         self._totals.saved_seconds += max(0.0, saved)
@@ -264,7 +233,7 @@ class Worker:
             self.cache.extend(slot, tokens)
 
     def _prompt_done(self, sequence: Sequence, logits: Logits) -> None:
-        self._prefilling.remove(sequence)
+        self._prompts.remove(sequence)
         self._decoding.append(sequence)
         if sequence.request.prompt_logprobs is not None:
             self._emit(sequence, PromptScored(tuple(sequence.prompt_logprobs)))
@@ -326,9 +295,9 @@ class Worker:
         self._emit(sequence, Finished(reason, sequence.timings(self._clock())))
 
     def _leave(self, sequence: Sequence) -> None:
-        for queue in (self._waiting, self._prefilling, self._decoding):
-            if sequence in queue:
-                queue.remove(sequence)
+        self._prompts.remove(sequence)
+        if sequence in self._decoding:
+            self._decoding.remove(sequence)
 
     def _emit(self, sequence: Sequence, event: Event) -> None:
         try:
@@ -339,8 +308,8 @@ class Worker:
     def stats(self) -> EngineStats:
         cache, totals = self.cache.stats(), self._totals
         return EngineStats(
-            running=len(self._prefilling) + len(self._decoding),
-            waiting=len(self._waiting),
+            running=len(self._prompts.prefilling) + len(self._decoding),
+            waiting=len(self._prompts.waiting),
             slots=self._kv.count,
             entries=cache.entries,
             cached_tokens=cache.tokens,

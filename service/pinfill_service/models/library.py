@@ -29,6 +29,8 @@ from pinfill_service.models.download import Progress, fetch, folder_size, requir
 
 CONFIG = "genai_config.json"
 SIDECAR = "pinfill.json"
+# Raised when convert_gguf writes another graph: models from the catalogue are then made again by the next pull.
+CONVERTER = 1
 
 
 class ModelNameError(ModelError):
@@ -72,6 +74,7 @@ class Sidecar(BaseModel):
     licence: str | None = None
     sha256: str | None = None
     created: datetime
+    converter: int = 0
     files: Mapping[str, int] = {}
 
 
@@ -188,7 +191,8 @@ class ModelLibrary:
                 f"{folder} did not come from the catalogue and stays. To replace it: pinfill models remove {model.name}"
             )
         whole = all(_size(folder / file) == size for file, size in sidecar.files.items())
-        return whole and self._is_there(model.name) and model.sha256 in (None, sidecar.sha256)
+        same = sidecar.converter == CONVERTER and model.sha256 in (None, sidecar.sha256)
+        return same and whole and self._is_there(model.name)
 
     def _install(self, name: str, work: Path, sidecar: Sidecar) -> None:
         """Moves `work/model` to its name; a broken folder of that name makes room."""
@@ -310,7 +314,8 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
 
 def _sidecar(source: str, digest: str | None, licence: str | None = None, from_catalog: bool = False) -> Sidecar:
     now = datetime.now(UTC)
-    return Sidecar(source=source, from_catalog=from_catalog, licence=licence, sha256=digest, created=now)
+    facts = {"source": source, "from_catalog": from_catalog, "licence": licence, "sha256": digest}
+    return Sidecar.model_validate(facts | {"created": now, "converter": CONVERTER})
 
 
 def _read_sidecar(folder: Path) -> Sidecar | None:

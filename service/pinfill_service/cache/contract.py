@@ -1,0 +1,56 @@
+"""What the prefix cache needs of KV memory, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class NoSlotError(RuntimeError):
+    """Every slot is running a sequence."""
+
+
+class KvStore(Protocol):
+    """What the cache needs of KV memory; `engine.kv.KvSlots` is the real one."""
+
+    count: int
+    max_length: int
+    bytes_per_token: int
+
+    @property
+    def resident_bytes(self) -> int: ...
+    @property
+    def pool(self) -> Any: ...
+    def length(self, slot: int) -> int: ...
+    def touched(self, slot: int) -> int: ...
+    def truncate(self, slot: int, length: int) -> None: ...
+    def fork(self, source: int, target: int, start: int, end: int) -> None: ...
+    def export(self, slot: int, start: int, end: int) -> Any: ...
+    def load(self, span: Any, slot: int, limit: int | None = None) -> None: ...
+    def discard_dead(self, slot: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A slot to run in, its cursor standing behind the `cached` tokens that are reused; `reason` for what is not."""
+
+    slot: int
+    cached: int
+    reason: str | None
+    restored: int = 0  # of the cached tokens, those that had to be copied into the slot
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """Counts of one moment; protected + evictable == total."""
+
+    entries: int
+    tokens: int
+    total_bytes: int
+    protected_bytes: int
+    evictions: int
+    mismatches: int
+
+    @property
+    def evictable_bytes(self) -> int:
+        return self.total_bytes - self.protected_bytes

@@ -84,6 +84,19 @@ def test_both_halves_keep_the_page_at_the_cut_alive() -> None:
     assert kv.pool.used == 0
 
 
+def test_a_part_of_a_part_is_still_the_right_part() -> None:
+    kv = make()
+    fill(kv, 0, 60, seed=4)
+    left, right = kv.export(0, 0, 60).split(10)
+    middle, last = right.split(30)
+    for number, (part, start, end) in enumerate([(left, 0, 10), (middle, 10, 40), (last, 40, 60)]):
+        kv.truncate(1, 0)
+        kv.load(part, 1)
+        assert equal(content(kv, 1), [array[:, start:end] for array in content(kv, 0)]), number
+        part.free()
+    assert kv.pool.used == 0
+
+
 def test_pages_are_used_again() -> None:
     kv = make()
     fill(kv, 0, 100, seed=5)

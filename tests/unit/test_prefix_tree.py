@@ -94,6 +94,26 @@ def test_references_count_on_the_whole_path_and_survive_splits() -> None:
         tree.reference(node, -1)
 
 
+def test_pins_hold_on_the_whole_path_and_survive_splits() -> None:
+    tree = PrefixTree()
+    node = add(tree, ids(1, 2, 3, 4))
+    tree.pin(node, 1)
+    upper = tree.node_at(Match(4, node), 2)
+    assert upper.is_protected and node.is_protected
+    tree.pin(node, -1)
+    assert not upper.is_protected and not node.is_protected
+
+
+def test_a_pin_that_is_lost_leaves_nothing_behind() -> None:
+    tree = PrefixTree()
+    upper = add(tree, ids(1, 2), slot=0)
+    add(tree, ids(1, 2), slot=1)
+    node = tree.insert(upper, ids(3, 4), 0, 0.0)
+    tree.pin(node, 1)
+    tree.detach(node, 0, upper)
+    assert list(tree.nodes()) == [upper] and not upper.is_protected
+
+
 def test_losing_a_prefix_loses_what_hangs_below_it() -> None:
     tree = PrefixTree()
     node = add(tree, ids(1, 2, 3, 4), slot=0)

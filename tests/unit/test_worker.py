@@ -102,6 +102,15 @@ def test_a_reply_whose_prompt_was_evicted_is_not_settled() -> None:
     assert len(fake.session.prefilled) == runs and not list(fake.worker.cache.tree.nodes())
 
 
+def test_a_reply_is_never_settled_behind_another_prompt() -> None:
+    fake = FakeWorker(slots=1)
+    first = fake.ask([1, 2, 3, 4], 6)
+    second = fake.ask([5, 6, 7, 8], 6)
+    fake.settle()
+    assert started(fake.ask([5, 6, 7, 8, *second.tokens, 9], 1)).cached_tokens == 4 + 5
+    assert started(fake.ask([5, 6, 7, 8, *first.tokens, 9], 1)).cached_tokens == 4
+
+
 def test_ten_appended_turns_process_only_what_is_new() -> None:
     fake = FakeWorker()
     chat = list(A)
@@ -177,6 +186,21 @@ def test_a_cancelled_prefill_stops_within_a_chunk_and_its_retry_reuses_the_done_
     assert sum(count for _, count in fake.session.prefilled) == 32
     retry = fake.ask(A)
     assert started(retry).cached_tokens == 32 and retry.tokens == cold_reply(A, 4)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_reply_cut_short_is_kept_only_when_it_was_complete(keep: bool) -> None:
+    """A stop string completes a reply, and the next turn repeats it; a client that left will not."""
+    fake = FakeWorker()
+    sequence, listener = fake.add(A, 50)
+    for _ in range(6):
+        fake.worker.turn()
+    fake.worker.cancel(sequence, keep_reply=keep)
+    assert len(listener.tokens) > 3
+    assert fake.worker.has_replies == keep
+    fake.settle()
+    following = started(fake.ask([*A, *listener.tokens, 9, 9], 1))
+    assert following.cached_tokens == len(A) + (len(listener.tokens) - 1 if keep else 0)
 
 
 def test_cancelling_in_the_queue_changes_nobody_else_and_never_runs() -> None:

@@ -15,42 +15,10 @@ import pytest
 from pinfill_service.prompt.text_model import load_text_model
 from tests.support.default_model import default_model
 from tests.support.real_engine import Client, Reply, engine
+from tests.support.words import WORDS
 
 REPLY_TOKENS = 6
 PROMPTS = 200
-WORDS = [
-    "river",
-    "stone",
-    "window",
-    "market",
-    "letter",
-    "garden",
-    "winter",
-    "music",
-    "bridge",
-    "answer",
-    "number",
-    "teacher",
-    "coffee",
-    "island",
-    "ticket",
-    "paper",
-    "engine",
-    "shadow",
-    "forest",
-    "yellow",
-    "careful",
-    "distant",
-    "simple",
-    "broken",
-    "silver",
-    "quiet",
-    "hungry",
-    "travels",
-    "remembers",
-    "builds",
-    "follows",
-]
 
 
 @dataclass(frozen=True)

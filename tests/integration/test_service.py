@@ -14,24 +14,8 @@ import pytest
 
 from pinfill_service.commands.local_service import RunningService, local_service
 from tests.support.default_model import default_model
+from tests.support.words import WORDS
 
-WORDS = [
-    "river",
-    "stone",
-    "window",
-    "market",
-    "letter",
-    "garden",
-    "winter",
-    "music",
-    "bridge",
-    "answer",
-    "number",
-    "teacher",
-    "coffee",
-    "island",
-    "ticket",
-]
 RUBRIC = "Rate the text from one to five. " + " ".join(random.Random(4).choices(WORDS, k=300))
 
 

@@ -167,6 +167,25 @@ def test_eight_cold_requests_prefill_their_common_prefix_once() -> None:
     assert [listener.tokens for listener in listeners] == [cold_reply([*prefix, 91 + i % 5, i, i], 8) for i in range(8)]
 
 
+def test_a_short_prompt_waits_for_what_a_long_one_is_about_to_compute() -> None:
+    fake = FakeWorker(slots=4, context=2000)
+    prefix = [i % 90 for i in range(400)]
+    _, long = fake.add([*prefix, *[91] * 600], 2)
+    fake.worker.turn()
+    _, short = fake.add([*prefix, 92, 93, 94], 2)
+    _, unrelated = fake.add([95, 96, 95], 2)
+    for _ in range(4):
+        fake.worker.turn()
+    assert unrelated.done.is_set() and not short.of(Started)
+    while not short.done.is_set():
+        fake.worker.turn()
+    assert not long.done.is_set(), "it waits for the common part only"
+    fake.run()
+    # a remainder that is not worth waiting for may be computed twice
+    assert sum(count for _, count in fake.session.prefilled) < 1000 + 3 + 3 + 64
+    assert short.tokens == cold_reply([*prefix, 92, 93, 94], 2)
+
+
 def test_running_sequences_are_decoded_together() -> None:
     fake = FakeWorker(slots=4)
     for i in range(4):

@@ -57,6 +57,8 @@ def test_one_shots_streamed_or_not_process_only_their_payload(client: openai.Ope
     second = ask(client, "Another one.", rubric)
     prompt, cached = counts(second)
     assert prompt - cached < 20
+    timings = second.model_extra["timings"]  # type: ignore[attr-defined]
+    assert timings["cache_reason"] == f"left the cached prefix at token {cached:,}"
     stream = ask(client, "And a third, streamed.", rubric, stream=True, stream_options={"include_usage": True})
     chunks = list(stream)  # type: ignore[call-overload]
     prompt, cached = counts(chunks[-1])

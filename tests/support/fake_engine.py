@@ -64,7 +64,7 @@ class Reply:
 
     def __call__(self, request: GenerationRequest) -> Iterator[Step]:
         total = len(request.prompt)
-        yield Started(self.cached, total)
+        yield Started(self.cached, total, f"left the cached prefix at token {self.cached}")
         for done in range(self.cached + self.chunk, total, self.chunk):
             yield Progress(done, total)
             if self.prefill_gate is not None:

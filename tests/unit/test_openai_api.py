@@ -81,6 +81,7 @@ def check_cost(answer: dict[str, Any], prompt: int, cached: int, generated: int)
     }
     assert answer["timings"] == {
         "cache_n": cached,
+        "cache_reason": f"left the cached prefix at token {cached}",
         "prompt_n": prompt - cached,
         "prompt_ms": 500.0,
         "prompt_per_token_ms": 500.0 / (prompt - cached),

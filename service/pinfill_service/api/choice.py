@@ -40,6 +40,7 @@ class ChoiceResult:
     scores: list[ScoredToken] = field(default_factory=list)
     prompt_scores: tuple[TokenLogprob, ...] = ()
     generated: int = 0
+    miss_reason: str | None = None
     finish_reason: FinishReason | None = None
     timings: Timings = field(default_factory=Timings)
 

@@ -169,6 +169,7 @@ class Running:
             case PromptScored():
                 choice.result.prompt_scores = event.logprobs
             case Started():
+                choice.result.miss_reason = event.miss_reason
                 self._prefill = Progress(event.cached_tokens, event.prompt_tokens)
             case Progress():
                 self._prefill = event

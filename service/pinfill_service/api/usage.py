@@ -23,8 +23,9 @@ def usage(prompt_lengths: Sequence[int], results: Sequence[ChoiceResult]) -> dic
     }
 
 
-def timings(prompt_lengths: Sequence[int], results: Sequence[ChoiceResult]) -> dict[str, float]:
-    """Counts, milliseconds and tokens per second as llama-server names them.
+def timings(prompt_lengths: Sequence[int], results: Sequence[ChoiceResult]) -> dict[str, object]:
+    """Counts, milliseconds and tokens per second as llama-server names them, and `cache_reason`: why not more of the
+    (first) prompt was cached, null when nothing more could be.
 
     With several choices: prompts as in `usage`, generated tokens added up over the longest decode.
     """
@@ -35,6 +36,7 @@ def timings(prompt_lengths: Sequence[int], results: Sequence[ChoiceResult]) -> d
     predicted_ms = 1000 * max((result.timings.decode_seconds for result in results), default=0.0)
     return {
         "cache_n": sum(each.cached_tokens for each in first),
+        "cache_reason": results[0].miss_reason if results else None,
         "prompt_n": prompt_n,
         "prompt_ms": prompt_ms,
         "prompt_per_token_ms": _ratio(prompt_ms, prompt_n),

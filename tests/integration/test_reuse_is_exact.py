@@ -14,7 +14,7 @@ import pytest
 
 from pinfill_service.prompt.text_model import load_text_model
 from tests.support.default_model import default_model
-from tests.support.real_engine import Client, Reply, engine
+from tests.support.real_engine import LIMIT_SECONDS, Client, Reply, engine
 from tests.support.words import WORDS
 
 REPLY_TOKENS = 6
@@ -107,7 +107,7 @@ def reuse(case: Case, many: Client, one: Client) -> Reply:
         one.ask([*prompt[: len(prompt) - 3], *sibling], 3)
         return one.ask(prompt, REPLY_TOKENS)
     request_id, cancelled = many.send([*prompt[:shared], *prompt, *sibling * 5], 1)
-    assert cancelled.progressed.wait(60)
+    assert cancelled.progressed.wait(LIMIT_SECONDS)
     many.engine.cancel(request_id)
     cancelled.wait()
     return many.ask(prompt, REPLY_TOKENS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from pinfill_service.cache.contract import CacheStats, Claim, KvStore, NoSlotError
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
+from pinfill_service.cache.slot_record import SlotRecord
 
 log = logging.getLogger(__name__)
 
@@ -20,22 +20,6 @@ _COLD_FACTOR = 6.0
 _HALF_VALUE_SECONDS = 600.0
 # Evicting less than this from an entry's end is not worth the books.
 _MIN_TRIM_TOKENS = 64
-
-
-@dataclass(slots=True)
-class _Slot:
-    """What a slot holds: the path to `node`, then `tail` tokens that must not be reused (see PrefixCache)."""
-
-    index: int
-    node: Node | None = None
-    tail: list[int] = field(default_factory=list)
-    busy: bool = False
-    private: bool = False
-    last_used: float = 0.0
-
-    @property
-    def shared_length(self) -> int:
-        return 0 if self.node is None else self.node.end
 
 
 class PrefixCache:
@@ -55,7 +39,7 @@ class PrefixCache:
         self._kv = kv
         self._cost = cost
         self._clock = clock
-        self._slots = [_Slot(index) for index in range(kv.count)]
+        self._slots = [SlotRecord(index) for index in range(kv.count)]
         self._evictions = 0
         self._mismatches = 0
 
@@ -171,7 +155,7 @@ class PrefixCache:
     # -- choosing and filling a slot -----------------------------------------------------------------------------
 
     def _claim_empty(self, namespace: str, *, private: bool) -> Claim:
-        slot = min(self._idle(), key=lambda s: (self._loss(s, 0), s.last_used, s.index))
+        slot = min(self._idle(), key=lambda s: (s.loss(0), s.last_used, s.index))
         self._empty(slot, 0)
         if private:
             slot.busy = slot.private = True
@@ -180,7 +164,7 @@ class PrefixCache:
         self.enforce_budget()
         return Claim(slot.index, 0, None)
 
-    def _start(self, slot: _Slot, node: Node) -> None:
+    def _start(self, slot: SlotRecord, node: Node) -> None:
         now = self._clock()
         slot.busy, slot.private, slot.node, slot.last_used = True, False, node, now
         self.tree.reference(node, 1)
@@ -188,38 +172,25 @@ class PrefixCache:
             above.hits += 1
             above.last_used = now
 
-    def _idle(self) -> list[_Slot]:
+    def _idle(self) -> list[SlotRecord]:
         return [slot for slot in self._slots if not slot.busy]
 
-    def _cheapest(self, target: Node) -> tuple[_Slot, int]:
+    def _cheapest(self, target: Node) -> tuple[SlotRecord, int]:
         """The idle slot that reaches `target` with the least copying, and how much of it that slot holds already."""
         path = target.path()
         best: tuple[float, float, int] | None = None
         chosen, in_place = self._slots[0], 0
         for slot in self._idle():
-            held = 0
-            for node in path:
-                if slot.index not in node.slots:
-                    break
-                held = node.end
+            held = slot.held(path)
             warm = max(0, min(target.end, self._kv.touched(slot.index)) - held)
             cold = target.end - held - warm
-            price = warm + _COLD_FACTOR * cold + self._loss(slot, held)
+            price = warm + _COLD_FACTOR * cold + slot.loss(held)
             rank = (price, slot.last_used, slot.index)
             if best is None or rank < best:
                 best, chosen, in_place = rank, slot, held
         return chosen, in_place
 
-    def _loss(self, slot: _Slot, keep: int) -> int:
-        """Tokens beyond `keep` that only this slot holds."""
-        lost, node = 0, slot.node
-        while node is not None and node.end > keep:
-            if node.span is None and node.slots == {slot.index}:
-                lost += node.end - max(node.start, keep)
-            node = node.parent
-        return lost
-
-    def _empty(self, slot: _Slot, keep: int) -> None:
+    def _empty(self, slot: SlotRecord, keep: int) -> None:
         """Cuts a slot back to its first `keep` shared tokens, storing first what would be lost."""
         slot.tail.clear()
         self._kv.truncate(slot.index, slot.shared_length)
@@ -231,7 +202,7 @@ class PrefixCache:
         self._kv.truncate(slot.index, keep)
         slot.node = None if boundary.is_root else boundary
 
-    def _write_back(self, slot: _Slot, boundary: Node) -> None:
+    def _write_back(self, slot: SlotRecord, boundary: Node) -> None:
         """Stores the nodes behind `boundary` that only this slot holds, first ones first, as far as memory is found."""
         assert slot.node is not None
         for node in slot.node.path():
@@ -245,7 +216,7 @@ class PrefixCache:
                 log.warning("no memory to keep %d tokens of a prefix; they will be prefilled again", len(node.tokens))
                 return
 
-    def _load(self, slot: _Slot, target: Node) -> Node:
+    def _load(self, slot: SlotRecord, target: Node) -> Node:
         """Copies what `slot` lacks of the path to `target`; returns the node it reached, the root when none."""
         reached = target.path()[0].parent
         assert reached is not None
@@ -276,7 +247,7 @@ class PrefixCache:
         self._mismatches += 1
         log.error("KV mismatch, treated as a miss: %s", what)
 
-    def _forget(self, slot: _Slot) -> None:
+    def _forget(self, slot: SlotRecord) -> None:
         """Empties a slot without storing anything of it."""
         if slot.node is not None and not slot.node.is_root:
             root = slot.node.path()[0].parent
@@ -311,7 +282,7 @@ class PrefixCache:
 
     def _drop_copy(self) -> bool:
         """Empties the idle slot longest unused of those whose KV is all held elsewhere too: that loses nothing."""
-        copies = [slot for slot in self._idle() if self._kv.touched(slot.index) and not self._loss(slot, 0)]
+        copies = [slot for slot in self._idle() if self._kv.touched(slot.index) and not slot.loss(0)]
         if not copies:
             return False
         self._forget(min(copies, key=lambda slot: slot.last_used))

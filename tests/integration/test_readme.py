@@ -109,6 +109,7 @@ def test_the_readme_has_commands_and_nothing_left_to_fill_in() -> None:
 
 def test_the_python_of_the_readme() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert "max_tokens" in code  # a small model may otherwise go on to the end of its context
     with local_service(model=str(default_model()), slots=2) as service:
         code = code.replace("http://127.0.0.1:7463", service.url).replace('"the key"', repr(service.key))
         printed = io.StringIO()

@@ -37,7 +37,6 @@ class Claim:
     slot: int
     cached: int
     reason: str | None
-    restored: int = 0  # of the cached tokens, those that had to be copied into the slot
 
 
 @dataclass(frozen=True, slots=True)

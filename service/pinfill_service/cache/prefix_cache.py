@@ -79,7 +79,7 @@ class PrefixCache:
         self._start(slot, reached)
         cached = slot.shared_length
         self.enforce_budget()
-        return Claim(slot.index, cached, _reason(match, prompt, cached), cached - in_place)
+        return Claim(slot.index, cached, _reason(match, prompt, cached))
 
     def extend(self, index: int, tokens: Tokens) -> None:
         """The graph appended `tokens` to the slot as part of a prompt: from now on others can match them."""

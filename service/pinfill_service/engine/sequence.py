@@ -27,7 +27,6 @@ class Sequence:
     first_token: float = 0.0
     cached: int = 0
     evaluated: int = 0  # prompt tokens whose KV is in the slot, cached ones included
-    restore_seconds: float = 0.0
     next_token: int = 0
     generated: int = 0
     prompt_logprobs: list[TokenLogprob] = field(default_factory=list)

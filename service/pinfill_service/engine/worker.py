@@ -174,10 +174,10 @@ class Worker:
         sequence.slot = claim.slot
         self._replies = deque(reply for reply in self._replies if reply.slot != claim.slot)
         sequence.cached = sequence.evaluated = claim.cached
-        sequence.restore_seconds = self._clock() - sequence.started
+        restore_seconds = self._clock() - sequence.started
         self._prompts.started(sequence)
         self._totals.cached += claim.cached
-        saved = self._cost.seconds(0, claim.cached) - sequence.restore_seconds
+        saved = self._cost.seconds(0, claim.cached) - restore_seconds
         self._totals.saved_seconds += max(0.0, saved)
         reason = claim.reason
         if not request.use_cache:

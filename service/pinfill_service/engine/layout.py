@@ -30,11 +30,13 @@ class Names:
     past_value: str = "past_key_values.%d.value"
     present_key: str = "present.%d.key"
     present_value: str = "present.%d.value"
+    use_cache_branch: str = "use_cache_branch"  # of merged decoders
+    states: tuple[tuple[str, str], ...] = ()  # (past, present) patterns of state beside KV: convolution, SSM
 
 
 @dataclass(frozen=True, slots=True)
 class ModelLayout:
-    """A folder in the onnxruntime-genai layout whose KV buffer is shared between past and present."""
+    """One model folder, whichever program wrote it."""
 
     folder: Path
     graph: Path
@@ -45,6 +47,8 @@ class ModelLayout:
     eos_ids: tuple[int, ...]
     bos_id: int | None
     session_options: Mapping[str, str]
+    source: str = "onnxruntime-genai"  # or "optimum", "transformers.js"
+    appends_in_place: bool = True  # False: past and present are different tensors, KV grows by concatenation
 
 
 def read_layout(folder: Path) -> ModelLayout:

@@ -35,6 +35,9 @@ def check_books(cache: PrefixCache, kv: FakeKv) -> None:
             assert kv.content[slot.index][: slot.node.end] == path_tokens(slot.node)
             assert all(slot.index in above.slots for above in slot.node.path())
         assert kv.content[slot.index][slot.shared_length :] == slot.tail
+    marked = [node for node in cache.tree.nodes() if node.checkpoint is not None]
+    assert len(marked) == cache.tree.checkpoints, "a checkpoint leaked"
+    assert all(node.checkpoint == path_tokens(node) for node in marked), "the state of other tokens"
     stats = cache.stats()
     assert stats.protected_bytes + stats.evictable_bytes == stats.total_bytes
     assert stats.mismatches == 0

@@ -35,12 +35,18 @@ class FakeSpan:
 class FakeKv:
     """Implements `prefix_cache.KvStore`. `write` stands for what the graph does."""
 
-    def __init__(self, slots: int, max_length: int, bytes_per_token: int = 4) -> None:
+    def __init__(self, slots: int, max_length: int, bytes_per_token: int = 4, state_bytes: int = 0) -> None:
         self.count, self.max_length, self.bytes_per_token = slots, max_length, bytes_per_token
+        self.state_bytes = state_bytes
+        self.state: list[list[int] | None] = [[] for _ in range(slots)]  # the tokens it is the state of; None: unknown
         self.pool = FakePool()
         self.content: list[list[int]] = [[] for _ in range(slots)]
         self._touched = [0] * slots
         self.copied = 0
+
+    @property
+    def has_state(self) -> bool:
+        return self.state_bytes > 0
 
     @property
     def resident_bytes(self) -> int:
@@ -52,14 +58,34 @@ class FakeKv:
     def touched(self, slot: int) -> int:
         return self._touched[slot]
 
+    def run(self, slot: int, tokens: Sequence[int]) -> None:
+        """What the graph does: appends KV, going on from the slot's state."""
+        assert not self.has_state or self.state[slot] == self.content[slot], "ran on the state of other tokens"
+        self.write(slot, tokens)
+        self.state[slot] = list(self.content[slot])
+
+    def checkpoint(self, slot: int) -> list[int]:
+        assert self.state[slot] == self.content[slot]
+        return list(self.content[slot])
+
+    def restore(self, slot: int, checkpoint: list[int]) -> None:
+        assert self.content[slot][: len(checkpoint)] == checkpoint, "the state of a prefix that is not there"
+        self.truncate(slot, len(checkpoint))
+        self.state[slot] = list(checkpoint)
+
     def write(self, slot: int, tokens: Sequence[int]) -> None:
+        """Appends KV without looking at state, as copies do."""
         self.content[slot] += [int(token) for token in tokens]
         assert len(self.content[slot]) <= self.max_length
         self._touched[slot] = max(self._touched[slot], len(self.content[slot]))
 
     def truncate(self, slot: int, length: int) -> None:
         assert 0 <= length <= len(self.content[slot])
-        del self.content[slot][length:]
+        if length < len(self.content[slot]):
+            del self.content[slot][length:]
+            self.state[slot] = None
+        if length == 0:
+            self.state[slot] = []
 
     def fork(self, source: int, target: int, start: int, end: int) -> None:
         assert len(self.content[target]) == start and end <= len(self.content[source])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinfill_service.engine.interface import Event, Failed, Finished, GenerationRequest, Sampling, Token
+from pinfill_service.engine.rows import row_groups
 from pinfill_service.engine.sampler import Sampler
 from pinfill_service.engine.sequence import Sequence
 from pinfill_service.engine.worker import Worker
@@ -44,6 +45,8 @@ class FakeSession:
 
     def __init__(self, kv: FakeKv) -> None:
         self.kv = kv
+        self.rope_switch: int | None = None
+        self.long_rope: dict[int, bool] = {}
         self.prefilled: list[tuple[int, int]] = []  # slot, tokens
         self.decoded: list[tuple[int, int]] = []  # first, last
         self.before_run: Callable[[int], None] = lambda slot: None
@@ -52,10 +55,16 @@ class FakeSession:
         self.before_run(slot)
         self.prefilled.append((slot, len(ids)))
         start = self.kv.length(slot)
-        self.kv.write(slot, ids.tolist())
+        self.kv.run(slot, ids.tolist())
         content = self.kv.content[slot]
         ends = range(start + len(ids) - min(logits, len(ids)) + 1, start + len(ids) + 1)
         return np.stack([next_logits(content[:end]) for end in ends])
+
+    def groups(self, running: list[int]) -> list[tuple[int, int]]:
+        return row_groups(running, self.kv.length, self.weight_bytes / self.kv.bytes_per_token)
+
+    def use_long_rope(self, slot: int, long: bool) -> None:
+        self.long_rope[slot] = long
 
     def decode(self, first: int, last: int, ids: list[int | None]) -> NDArray[np.float32]:
         self.before_run(first)
@@ -63,7 +72,7 @@ class FakeSession:
         rows = []
         for slot, token in zip(range(first, last), ids, strict=True):
             if token is not None:
-                self.kv.write(slot, [token])
+                self.kv.run(slot, [token])
             rows.append(next_logits(self.kv.content[slot]))
         return np.stack(rows)
 
@@ -95,8 +104,10 @@ class Listener:
 class FakeWorker:
     """A Worker on the fake model, driven turn by turn by the test."""
 
-    def __init__(self, slots: int = 4, context: int = 500, budget_tokens: int = 100_000, chunk: int = 64) -> None:
-        self.kv = FakeKv(slots, context)
+    def __init__(
+        self, slots: int = 4, context: int = 500, budget_tokens: int = 100_000, chunk: int = 64, state_bytes: int = 0
+    ) -> None:
+        self.kv = FakeKv(slots, context, state_bytes=state_bytes)
         self.session = FakeSession(self.kv)
         self.time = 0.0
         self.worker = Worker(

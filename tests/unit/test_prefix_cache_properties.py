@@ -25,11 +25,12 @@ class CacheMachine(RuleBasedStateMachine):
     """Claims, chunks, replies, ends, failures, evictions and pins in any order."""
 
     running = Bundle("running")
+    state_bytes = 0
 
     def __init__(self) -> None:
         super().__init__()
         self.time = 0.0
-        self.kv = FakeKv(SLOTS, CONTEXT)
+        self.kv = FakeKv(SLOTS, CONTEXT, state_bytes=self.state_bytes)
         self.budget = 400 * self.kv.bytes_per_token
         self.cache = PrefixCache(self.kv, self.budget, PrefillCost(), self.now)
         self.live: dict[int, tuple[list[int], int, bool]] = {}  # slot -> prompt, evaluated, shared
@@ -54,6 +55,15 @@ class CacheMachine(RuleBasedStateMachine):
             best = max(best, same)
         return best
 
+    def naive_checkpoint(self, namespace: str, prompt: list[int], limit: int) -> int:
+        """The longest prefix of `prompt`, up to `limit` tokens, that any node keeps the state of."""
+        root, best = self.cache.tree._roots.get(namespace), 0
+        for node in self.cache.tree.nodes():
+            if node.checkpoint is not None and node.path()[0].parent is root and node.end <= limit:
+                if node.checkpoint == prompt[: node.end]:
+                    best = max(best, node.end)
+        return best
+
     @precondition(lambda self: len(self.live) < SLOTS)
     @rule(
         target=running,
@@ -64,6 +74,8 @@ class CacheMachine(RuleBasedStateMachine):
     )
     def claim(self, prompt: list[int], namespace: str, keep: int, reuse: int) -> int:
         expected = max(0, min(self.naive_match(namespace, prompt), len(prompt) - MIN_EVALUATED))
+        if self.state_bytes:
+            expected = self.naive_checkpoint(namespace, prompt, expected)
         claim = self.cache.claim(namespace, np.array(prompt, np.int32), reuse=bool(reuse), keep=bool(keep))
         assert claim.slot not in self.live
         assert claim.cached == (expected if keep and reuse else 0), "cached prefix not found, or too much of it"
@@ -72,14 +84,16 @@ class CacheMachine(RuleBasedStateMachine):
         self.live[claim.slot] = (prompt, claim.cached, bool(keep))
         return claim.slot
 
-    @rule(slot=running, size=st.integers(2, 70))
-    def evaluate_chunk(self, slot: int, size: int) -> None:
+    @rule(slot=running, size=st.integers(2, 70), mark=st.booleans())
+    def evaluate_chunk(self, slot: int, size: int, mark: bool) -> None:
         if slot in self.live:
             prompt, done, shared = self.live[slot]
             chunk = prompt[done : done + size]
             if chunk:
-                self.kv.write(slot, chunk)
+                self.kv.run(slot, chunk)
                 self.cache.extend(slot, np.array(chunk, np.int32))
+                if mark:
+                    self.cache.mark(slot)
                 self.live[slot] = (prompt, done + len(chunk), shared)
 
     @rule(slot=running, count=st.integers(1, 5), finish=st.booleans(), keep=st.booleans())
@@ -90,7 +104,7 @@ class CacheMachine(RuleBasedStateMachine):
         prompt, done, _ = self.live.pop(slot)
         if finish and done == len(prompt):
             for token in range(min(count, CONTEXT - done)):
-                self.kv.write(slot, [token])
+                self.kv.run(slot, [token])
                 self.cache.append_decoded(slot, token)
         if not keep:
             self.cache.drop_tail(slot)
@@ -101,10 +115,10 @@ class CacheMachine(RuleBasedStateMachine):
     def settle(self, slot: int) -> None:
         reply = self.cache.unsettled(slot)
         if self.cache.is_idle(slot) and reply:
-            self.cache.drop_tail(slot)
-            self.kv.write(slot, reply)
-            self.cache.extend(slot, np.array(reply, np.int32))
-            self.cache.enforce_budget()
+            if self.cache.drop_tail(slot):
+                self.kv.run(slot, reply)
+                self.cache.extend(slot, np.array(reply, np.int32))
+                self.cache.enforce_budget()
 
     @rule(slot=running)
     def fail(self, slot: int) -> None:
@@ -172,6 +186,16 @@ class CacheMachine(RuleBasedStateMachine):
 
 CacheMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 TestCache = CacheMachine.TestCase
+
+
+class StatefulCacheMachine(CacheMachine):
+    """The same with a model that carries state: a sequence resumes only where a checkpoint was kept."""
+
+    state_bytes = 8
+
+
+StatefulCacheMachine.TestCase.settings = CacheMachine.TestCase.settings
+TestStatefulCache = StatefulCacheMachine.TestCase
 
 
 @settings(max_examples=150, deadline=None)

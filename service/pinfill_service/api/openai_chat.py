@@ -31,7 +31,8 @@ async def chat_completions(body: ChatCompletionRequest, request: Request, servic
     chat = chat_request(body)
     prompt = await render(service, chat)
     dialect = ChatDialect(service, body, len(prompt.ids))
-    return await respond(service, request, Plan([prompt.ids], chat.options), dialect, stream=bool(body.stream))
+    plan = Plan([prompt.ids], chat.options, boundaries=[segment.end_token for segment in prompt.segments])
+    return await respond(service, request, plan, dialect, stream=bool(body.stream))
 
 
 def chat_request(body: ChatCompletionRequest) -> ChatRequest:

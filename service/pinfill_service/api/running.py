@@ -63,11 +63,12 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Prompts (token ids), each to be continued `options.n` times."""
+    """Prompts (token ids), each to be continued `options.n` times. `boundaries`: ends of the segments of a single one."""
 
     prompts: Sequence[Sequence[int]]
     options: GenerationOptions
     prompt_logprobs: int | None = None
+    boundaries: Sequence[int] = ()
 
 
 async def respond(service: Service, request: Request, plan: Plan, dialect: Dialect, *, stream: bool) -> Response:
@@ -109,6 +110,7 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
                     salt=options.salt,
                     use_cache=options.use_cache,
                     prompt_logprobs=plan.prompt_logprobs,
+                    boundaries=plan.boundaries,
                 )
             )
     return requests

@@ -30,7 +30,9 @@ class PrefixCache:
     - only tokens that were evaluated as part of a prompt are in the tree. A reply's tokens were decoded one at a time,
       by kernels that add in another order, and reusing them could change an answer: they wait in the slot's tail until
       they are evaluated again as a prompt (`settle` in the scheduler), or are part of the next one;
-    - an entry in use or pinned is never evicted; what nothing protects fits the budget.
+    - an entry in use or pinned is never evicted; what nothing protects fits the budget;
+    - a model's non-truncatable state, where it has one, is that of the slot's tokens whenever a sequence runs: prompts
+      resume only at checkpoints, which nodes keep.
     """
 
     def __init__(self, kv: KvStore, budget_bytes: int, cost: PrefillCost, clock: Callable[[], float]) -> None:
@@ -51,7 +53,15 @@ class PrefixCache:
 
     def reusable(self, namespace: str, prompt: Tokens) -> int:
         """How many tokens of `prompt` a claim would reuse now."""
-        return max(0, min(self.tree.match(namespace, prompt).length, len(prompt) - MIN_EVALUATED))
+        return self._usable(self.tree.match(namespace, prompt), prompt)
+
+    def _usable(self, match: Match, prompt: Tokens) -> int:
+        """How much of a match can be reused: at least MIN_EVALUATED tokens are evaluated, state needs a checkpoint."""
+        usable = max(0, min(match.length, len(prompt) - MIN_EVALUATED))
+        if not self._kv.has_state:
+            return usable
+        ends = (node.end for node in match.node.path() if node.checkpoint is not None and node.end <= usable)
+        return max(ends, default=0)
 
     def claim(self, namespace: str, prompt: Tokens, *, reuse: bool = True, keep: bool = True) -> Claim:
         """Gives `prompt` a slot that holds as much of it as is cached. `keep=False`: nobody will reuse what it adds.
@@ -64,10 +74,10 @@ class PrefixCache:
         if not (reuse and keep):
             return self._claim_empty(namespace, private=not keep)
         match = self.tree.match(namespace, prompt)
-        usable = max(0, min(match.length, len(prompt) - MIN_EVALUATED))
+        usable = self._usable(match, prompt)
         if usable == 0:
             claim = self._claim_empty(namespace, private=False)
-            return Claim(claim.slot, 0, _reason(match, prompt, 0))
+            return Claim(claim.slot, 0, self._reason(match, prompt, 0), match.length)
         target = self.tree.node_at(match, usable)
         self.tree.reference(target, 1)
         try:
@@ -76,10 +86,11 @@ class PrefixCache:
             reached = self._load(slot, target)
         finally:
             self.tree.reference(target, -1)
+        reached = self._resume(slot, target, reached)
         self._start(slot, reached)
         cached = slot.shared_length
         self.enforce_budget()
-        return Claim(slot.index, cached, _reason(match, prompt, cached))
+        return Claim(slot.index, cached, self._reason(match, prompt, cached), match.length)
 
     def extend(self, index: int, tokens: Tokens) -> None:
         """The graph appended `tokens` to the slot as part of a prompt: from now on others can match them."""
@@ -94,6 +105,13 @@ class PrefixCache:
             self.tree.reference(slot.node, -1)
         slot.node = grown
 
+    def mark(self, index: int) -> None:
+        """Keeps the state behind what the slot shares, so that prompts can resume there."""
+        slot = self._slots[index]
+        if self._kv.has_state and not slot.private and slot.node is not None and not slot.node.is_root:
+            if slot.node.checkpoint is None:
+                self.tree.mark(slot.node, self._kv.checkpoint(index))
+
     def append_decoded(self, index: int, token: int) -> None:
         """The graph appended a token that was decoded: recorded, never matched."""
         self._slots[index].tail.append(token)
@@ -106,12 +124,18 @@ class PrefixCache:
         """Tokens of a slot that are in the tree."""
         return self._slots[index].shared_length
 
-    def drop_tail(self, index: int) -> None:
-        """Forgets the decoded tokens of a slot."""
+    def drop_tail(self, index: int) -> bool:
+        """Forgets the decoded tokens of a slot. False: its state cannot go back, so nothing can be appended."""
         slot = self._slots[index]
-        if not slot.private:
-            slot.tail.clear()
-            self._kv.truncate(index, slot.shared_length)
+        if slot.private or not slot.tail:
+            return True
+        slot.tail.clear()
+        self._kv.truncate(index, slot.shared_length)
+        if self._kv.has_state and slot.shared_length:
+            if slot.node is None or slot.node.checkpoint is None:
+                return False
+            self._kv.restore(index, slot.node.checkpoint)
+        return True
 
     def release(self, index: int) -> None:
         """The sequence ended; its slot stays as it is until somebody needs it."""
@@ -234,6 +258,19 @@ class PrefixCache:
             reached = node
         return reached
 
+    def _resume(self, slot: SlotRecord, target: Node, reached: Node) -> Node:
+        """Restores the state at `target`; the root, and an empty slot, when the slot could not be brought there."""
+        if not self._kv.has_state:
+            return reached
+        if reached is target and target.checkpoint is not None:
+            self._kv.restore(slot.index, target.checkpoint)
+            return target
+        root = target.path()[0].parent
+        assert root is not None
+        slot.node = reached
+        self._forget(slot)
+        return root
+
     # -- doubt ---------------------------------------------------------------------------------------------------
 
     def _verify_idle(self) -> None:
@@ -264,7 +301,9 @@ class PrefixCache:
     def held_bytes(self) -> int:
         """Memory of everything cached. What running sequences touched is in use, not cached."""
         busy = sum(self._kv.touched(slot.index) for slot in self._slots if slot.busy)
-        return int(self._kv.resident_bytes - busy * self._kv.bytes_per_token + self._kv.pool.bytes_used)
+        kv = self._kv
+        states = self.tree.checkpoints * kv.state_bytes
+        return int(kv.resident_bytes - busy * kv.bytes_per_token + kv.pool.bytes_used + states)
 
     def enforce_budget(self) -> None:
         """Evicts the least valuable leaves until what is cached fits; never what is in use or pinned."""
@@ -292,7 +331,7 @@ class PrefixCache:
         """Forgets an unprotected leaf, or only as much of its end as frees `excess` bytes."""
         assert not leaf.is_protected and not leaf.children
         keep = len(leaf.tokens) - (-(-excess // self._kv.bytes_per_token) if excess is not None else len(leaf.tokens))
-        if excess is not None and keep >= _MIN_TRIM_TOKENS:
+        if excess is not None and keep >= _MIN_TRIM_TOKENS and not self._kv.has_state:
             self.tree.node_at(Match(leaf.end, leaf), leaf.start + keep - keep % _MIN_TRIM_TOKENS)
         parent = leaf.parent
         assert parent is not None
@@ -344,17 +383,19 @@ class PrefixCache:
             entries += not node.children
             tokens += len(node.tokens)
             size = len(node.tokens) * self._kv.bytes_per_token * (len(node.slots) + (node.span is not None))
+            size += self._kv.state_bytes * (node.checkpoint is not None)
             total += size
             protected += size if node.is_protected else 0
         return CacheStats(entries, tokens, total, protected, self._evictions, self._mismatches)
 
-
-def _reason(match: Match, prompt: Tokens, cached: int) -> str | None:
-    """Why not more was reused, in words; None when nothing more could be."""
-    if cached >= len(prompt) - MIN_EVALUATED:
-        return None
-    if match.length == 0:
-        return "never seen: nothing cached begins like this prompt"
-    if cached < match.length:
-        return f"KV of tokens {cached} to {match.length} was recorded but not found"
-    return f"left the cached prefix at token {cached:,}"
+    def _reason(self, match: Match, prompt: Tokens, cached: int) -> str | None:
+        """Why not more was reused, in words; None when nothing more could be."""
+        if cached >= len(prompt) - MIN_EVALUATED:
+            return None
+        if match.length == 0:
+            return "never seen: nothing cached begins like this prompt"
+        if cached < match.length and self._kv.has_state:
+            return f"left the cached prefix at token {match.length:,}; the last checkpoint before it is at {cached:,}"
+        if cached < match.length:
+            return f"KV of tokens {cached} to {match.length} was recorded but not found"
+        return f"left the cached prefix at token {cached:,}"

@@ -33,14 +33,16 @@ class Span(Protocol):
 
 
 class Node:
-    """A run of tokens after its parent's.
+    """A run of tokens after its parent's. `checkpoint`: the state behind its last token, for models that have one.
 
     Invariants: `tokens` is not empty (but for roots); children begin with different tokens; `slots` of a child is a
     subset of its parent's; `references` is at least the sum of the children's; KV is somewhere: span or slots not
     empty, except while a node is being dropped.
     """
 
-    __slots__ = ("children", "hits", "last_used", "parent", "pinned", "references", "slots", "span", "start", "tokens")
+    __slots__ = (
+        "checkpoint", "children", "hits", "last_used", "parent", "pinned", "references", "slots", "span", "start", "tokens",
+    )  # fmt: skip
 
     def __init__(self, tokens: Tokens, parent: Node | None, now: float) -> None:
         self.tokens = tokens
@@ -48,6 +50,7 @@ class Node:
         self.start: int = 0 if parent is None else parent.end
         self.children: dict[int, Node] = {}
         self.span: Any | None = None
+        self.checkpoint: Any | None = None
         self.slots: set[int] = set()
         self.references = 0
         self.pinned = 0
@@ -110,6 +113,7 @@ class PrefixTree:
 
     def __init__(self) -> None:
         self._roots: dict[str, Node] = {}
+        self.checkpoints = 0  # how many nodes hold one
 
     def root(self, namespace: str) -> Node:
         if namespace not in self._roots:
@@ -157,7 +161,7 @@ class PrefixTree:
 
     def _append(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
         grows = not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
-        if grows and not parent.pinned:
+        if grows and not parent.pinned and parent.checkpoint is None:
             parent.tokens = np.concatenate([parent.tokens, tokens])
             return parent
         node = Node(tokens.copy(), parent, now)
@@ -195,6 +199,12 @@ class PrefixTree:
             above.pinned += change
             assert above.pinned >= 0
 
+    def mark(self, node: Node, checkpoint: Any) -> None:
+        """Keeps the state behind `node`, unless it is known already."""
+        if node.checkpoint is None:
+            node.checkpoint = checkpoint
+            self.checkpoints += 1
+
     def detach(self, node: Node, slot: int, keep: Node) -> None:
         """`slot`, which holds the path to `node`, is about to hold only the path to `keep` above it."""
         while node is not keep:
@@ -212,6 +222,9 @@ class PrefixTree:
         if leaf.span is not None:
             leaf.span.free()
             leaf.span = None
+        if leaf.checkpoint is not None:
+            leaf.checkpoint = None
+            self.checkpoints -= 1
         del leaf.parent.children[int(leaf.tokens[0])]
         self._prune(leaf.parent)
         leaf.parent = None

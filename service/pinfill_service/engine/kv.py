@@ -41,6 +41,7 @@ class KvTensor:
     heads: int
     head_size: int
     dtype: np.dtype[Any]
+    window: int | None = None  # positions a token attends to, itself included; None: all before it
 
     @property
     def bytes_per_token(self) -> int:
@@ -55,6 +56,10 @@ class StateTensor:
     present: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+    @property
+    def size_bytes(self) -> int:
+        return int(np.prod(self.shape)) * self.dtype.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +208,8 @@ class KvSlots:
     """The slots of a model and the one place that knows how long each one's KV is.
 
     Invariants: 0 <= length(slot) <= max_length; positions at or beyond it are dead; `touched(slot)` positions have cost
-    memory. Not thread-safe.
+    memory; `state_is_current(slot)` exactly when the slot's state is that of its first `length` tokens: an empty slot's
+    is zero, and truncation, fork and load leave it behind until a checkpoint is restored. Not thread-safe.
     """
 
     def __init__(
@@ -218,8 +224,11 @@ class KvSlots:
         # One position more than a sequence may have: a batched step writes a junk token behind rows that do not run.
         self._groups = [_Group(group, slots, max_length + 1) for group in by_shape.values()]
         self._states = {state: np.zeros((slots, *state.shape), state.dtype) for state in states}
+        self.state_bytes = sum(state.size_bytes for state in states)
         self._lengths = [0] * slots
+        self._state_lengths = [0] * slots
         self._touched = [0] * slots
+        self._changes = [0] * slots
         self.pool = PagePool(self._groups)
 
     def length(self, slot: int) -> int:
@@ -227,6 +236,18 @@ class KvSlots:
 
     def touched(self, slot: int) -> int:
         return self._touched[slot]
+
+    def changes(self, slot: int) -> int:
+        """A number that is another one whenever the slot's KV was changed other than by appending to it."""
+        return self._changes[slot]
+
+    @property
+    def has_state(self) -> bool:
+        """Whether sequences carry state that cannot be truncated."""
+        return bool(self._states)
+
+    def state_is_current(self, slot: int) -> bool:
+        return not self._states or self._state_lengths[slot] == self._lengths[slot]
 
     @property
     def resident_bytes(self) -> int:
@@ -243,14 +264,23 @@ class KvSlots:
         return self._states.items()
 
     def appended(self, slot: int, count: int) -> None:
-        """The graph wrote `count` tokens at the cursor."""
+        """The graph wrote `count` tokens at the cursor, and the state behind them."""
+        if not self.state_is_current(slot):
+            raise RuntimeError(f"slot {slot} ran on the state of another length")
         self._move(slot, self._lengths[slot] + count)
+        self._state_lengths[slot] = self._lengths[slot]
 
     def truncate(self, slot: int, length: int) -> None:
         """Moves the cursor back to `length`: positions [length, ...) are dead."""
         if not 0 <= length <= self._lengths[slot]:
             raise ValueError(f"slot {slot} holds {self._lengths[slot]} tokens and cannot be truncated to {length}")
-        self._lengths[slot] = length
+        if length < self._lengths[slot]:
+            self._lengths[slot] = length
+            self._changes[slot] += 1
+        if length == 0:
+            self._state_lengths[slot] = 0
+            for array in self._states.values():
+                array[slot] = 0
 
     def fork(self, source: int, target: int, start: int, end: int) -> None:
         """Copies positions [start, end) of `source` to `target`, whose cursor stands at `start` and moves to `end`."""
@@ -259,6 +289,7 @@ class KvSlots:
         for group in self._groups:
             group.array[:, target, :, start:end] = group.array[:, source, :, start:end]
         self._move(target, end)
+        self._changes[target] += 1
 
     def export(self, slot: int, start: int, end: int) -> StoredSpan:
         """Copies positions [start, end) into pages. Raises KvMemoryError; then nothing is kept."""
@@ -288,9 +319,12 @@ class KvSlots:
                 group.array[:, slot, :, position : position + take] = page[:, :, piece.offset : piece.offset + take]
             position, rest = position + take, rest - take
         self._move(slot, position)
+        self._changes[slot] += 1
 
     def checkpoint(self, slot: int) -> Checkpoint:
         """Remembers the slot's non-truncatable state at its present length."""
+        if not self.state_is_current(slot):
+            raise ValueError(f"the state of slot {slot} is not that of its {self._lengths[slot]} tokens")
         return Checkpoint(self._lengths[slot], tuple(array[slot].copy() for array in self._states.values()))
 
     def restore(self, slot: int, checkpoint: Checkpoint) -> None:
@@ -298,6 +332,7 @@ class KvSlots:
         self.truncate(slot, checkpoint.length)
         for array, saved in zip(self._states.values(), checkpoint.state, strict=True):
             array[slot] = saved
+        self._state_lengths[slot] = checkpoint.length
 
     def discard_dead(self, slot: int) -> None:
         """Gives the memory beyond the cursor back to the system where the system offers that."""

@@ -19,3 +19,22 @@ def row_groups(running: Sequence[int], length: Callable[[int], int], weight_toke
         else:
             groups.append((slot, slot + 1))
     return groups
+
+
+def level_row_groups(
+    running: Sequence[int], length: Callable[[int], int], weight_tokens: float
+) -> list[tuple[int, int]]:
+    """Like `row_groups`, for graphs with windowed layers, whose rows all look back from one position.
+
+    That position follows from the shortest row. What longer rows have in front of their own window is read for nothing,
+    so neighbours go together while that weighs less than the weights; gaps, which may be empty, are never bridged.
+    """
+    groups: list[tuple[int, int]] = []
+    for slot in running:
+        if groups and groups[-1][1] == slot:
+            lengths = [length(row) for row in range(groups[-1][0], slot + 1)]
+            if sum(lengths) - len(lengths) * min(lengths) < weight_tokens:
+                groups[-1] = (groups[-1][0], slot + 1)
+                continue
+        groups.append((slot, slot + 1))
+    return groups

@@ -28,12 +28,24 @@ class Sequence:
     cached: int = 0
     evaluated: int = 0  # prompt tokens whose KV is in the slot, cached ones included
     next_token: int = 0
-    generated: int = 0
+    reply: list[int] = field(default_factory=list)
+    long_rope: bool = False
+    checkpoints: tuple[int, ...] = ()  # prompt lengths, in order, at which the state is kept
     prompt_logprobs: list[TokenLogprob] = field(default_factory=list)
 
     @property
     def namespace(self) -> str:
-        return self.request.salt
+        """Nothing is shared between namespaces; positions rotated by another table are other KV."""
+        return f"long rope\0{self.request.salt}" if self.long_rope else self.request.salt
+
+    @property
+    def generated(self) -> int:
+        return len(self.reply)
+
+    @property
+    def length(self) -> int:
+        """Tokens of prompt and reply, the one last chosen included."""
+        return len(self.request.prompt) + len(self.reply)
 
     @property
     def remaining(self) -> int:
@@ -50,7 +62,7 @@ class Sequence:
         prefilled = self.first_token or now
         return Timings(
             cached_tokens=self.cached,
-            processed_tokens=len(self.prompt) - self.cached,
+            processed_tokens=len(self.request.prompt) - self.cached,
             prefill_seconds=prefilled - started,
             queue_seconds=started - self.submitted,
             generated_tokens=self.generated,

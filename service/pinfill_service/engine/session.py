@@ -1,17 +1,23 @@
-"""Runs a decoder graph over slots: feeds token ids, appends KV in place, returns logits."""
+"""Runs a decoder graph over slots: feeds token ids, appends KV, returns logits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pinfill_service.engine.kv import KvSlots, KvTensor
+from pinfill_service.engine.kv import KvSlots, KvTensor, StateTensor
+from pinfill_service.engine.kv_io import GrowingKv, InPlaceKv, KvIo, bind
 from pinfill_service.engine.layout import LayoutError, ModelLayout
 from pinfill_service.engine.providers import open_session
+from pinfill_service.engine.rows import level_row_groups, row_groups
 
-_KEEP = "num_logits_to_keep"  # the name transformers.js gives it
+# Inputs beside the usual ones. The first has transformers.js' name; the others are our own graphs', and all have a
+# default in the graph, so that other programs can leave them out.
+_KEEP, _WINDOW_START, _ROPE_OFFSET = "num_logits_to_keep", "window_start", "rope_offset"
+_OPTIONAL = (_KEEP, _WINDOW_START, _ROPE_OFFSET)
 _DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(int8)": np.int8}
 
 
@@ -26,55 +32,93 @@ class DecoderSession:
         self._layout = layout
         self._session = open_session(layout.graph, threads, layout.session_options)
         self._inputs = {item.name: item for item in self._session.get_inputs()}
-        overridable = {item.name for item in self._session.get_overridable_initializers()}
-        self._keeps_logits = _KEEP in overridable or _KEEP in self._inputs
         self._outputs = {item.name: item for item in self._session.get_outputs()}
+        optional = {item.name for item in self._session.get_overridable_initializers()} | self._inputs.keys()
+        self._optional = {name for name in _OPTIONAL if name in optional}
+        self._metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
         self.tensors = self._find_kv()
+        self.states = self._find_states()
+        self.rope_switch = int(self._metadata["pinfill.rope_switch"]) if _ROPE_OFFSET in self._optional else None
         self._logits_dtype = _DTYPES[self._outputs[layout.names.logits].type]
         self._check_inputs()
         self.weight_bytes = sum(file.stat().st_size for file in layout.folder.glob(f"{layout.graph.name}*"))
-        self._bindings: dict[tuple[int, int], Any] = {}
         self._kv: KvSlots | None = None
+        self._io: KvIo | None = None
+        self._long_rope: set[int] = set()
         self._ones = np.ones((1, 0), np.int64)
 
+    # -- what the graph has --------------------------------------------------------------------------------------
+
     def _find_kv(self) -> tuple[KvTensor, ...]:
-        names, tensors, layer = self._layout.names, [], 0
-        while names.past_key % layer in self._inputs:
-            for past, present in ((names.past_key, names.present_key), (names.past_value, names.present_value)):
-                tensors.append(self._kv_tensor(past % layer, present % layer))
-            layer += 1
+        names, tensors = self._layout.names, []
+        for layer in range(len(self._inputs)):  # layers without KV have no such input
+            if names.past_key % layer in self._inputs:
+                for past, present in ((names.past_key, names.present_key), (names.past_value, names.present_value)):
+                    tensors.append(self._kv_tensor(past % layer, present % layer, self._window(layer)))
         if not tensors:
             raise LayoutError(f"the graph has no input {names.past_key % 0!r}")
         return tuple(tensors)
 
-    def _kv_tensor(self, past: str, present: str) -> KvTensor:
+    def _window(self, layer: int) -> int | None:
+        windowed = self._metadata.get("pinfill.windowed_layers", "").split(",")
+        return int(self._metadata["pinfill.window"]) if str(layer) in windowed else None
+
+    def _kv_tensor(self, past: str, present: str, window: int | None) -> KvTensor:
         if past not in self._inputs or present not in self._outputs:
             raise LayoutError(f"the graph has no input {past!r} or no output {present!r}")
         item = self._inputs[past]
         if item.type not in _DTYPES:
             raise LayoutError(f"KV of type {item.type} is not supported")
         size = item.shape[3] if isinstance(item.shape[3], int) else self._layout.head_size
-        return KvTensor(past, present, int(item.shape[1]), int(size), np.dtype(_DTYPES[item.type]))
+        return KvTensor(past, present, int(item.shape[1]), int(size), np.dtype(_DTYPES[item.type]), window)
+
+    def _find_states(self) -> tuple[StateTensor, ...]:
+        states = []
+        for past, present in self._layout.names.states:
+            for layer in range(len(self._inputs)):
+                item = self._inputs.get(past % layer)
+                if item is not None:
+                    states.append(self._state_tensor(item, present % layer))
+        return tuple(states)
+
+    def _state_tensor(self, item: Any, present: str) -> StateTensor:
+        shape = item.shape[1:]
+        if present not in self._outputs or item.type not in _DTYPES or not all(isinstance(n, int) for n in shape):
+            raise LayoutError(f"the state {item.name!r} has no output, an open shape, or the type {item.type}")
+        return StateTensor(item.name, present, tuple(shape), np.dtype(_DTYPES[item.type]))
 
     def _check_inputs(self) -> None:
         names = self._layout.names
-        known = {names.input_ids, names.attention_mask, names.position_ids, _KEEP}
-        unknown = self._inputs.keys() - known - {tensor.past for tensor in self.tensors}
-        if unknown:
+        known = {names.input_ids, names.attention_mask, names.position_ids, names.use_cache_branch, *_OPTIONAL}
+        known |= {tensor.past for tensor in (*self.tensors, *self.states)}
+        if unknown := self._inputs.keys() - known:
             raise LayoutError(f"the graph wants inputs that this version does not know: {', '.join(sorted(unknown))}")
+
+    # -- running it ----------------------------------------------------------------------------------------------
 
     def attach(self, kv: KvSlots) -> None:
         """The slots every later run works on."""
         self._kv = kv
-        self._bindings.clear()
+        self._io = InPlaceKv(self._session, kv) if self._layout.appends_in_place else GrowingKv(self._session, kv)
         self._ones = np.ones((1, kv.max_length + 1), np.int64)
+
+    def use_long_rope(self, slot: int, long: bool) -> None:
+        """Which of a LongRoPE model's two tables the slot's positions are looked up in from now on."""
+        (self._long_rope.add if long else self._long_rope.discard)(slot)
+
+    def groups(self, running: Sequence[int]) -> list[tuple[int, int]]:
+        """Splits slots, in rising order, into views [first, last) that are each decoded in one run."""
+        kv, io = self._attached()
+        if not io.batches:
+            return [(slot, slot + 1) for slot in running]
+        grouping = level_row_groups if _WINDOW_START in self._optional else row_groups
+        return grouping(running, kv.length, self.weight_bytes / kv.bytes_per_token)
 
     def prefill(self, slot: int, ids: NDArray[np.int64], logits: int) -> NDArray[np.float32]:
         """Evaluates ids [tokens] behind the slot's cursor. Returns logits [min(logits, tokens), vocabulary]."""
-        kv = self._slots()
+        kv, _ = self._attached()
         mask = self._ones[:, : kv.length(slot) + len(ids)]
-        result: NDArray[np.float32] = self._run(slot, slot + 1, ids.reshape(1, -1), mask, logits)[0]
-        kv.appended(slot, len(ids))
+        result: NDArray[np.float32] = self._run(slot, [True], ids.reshape(1, -1), mask, logits)[0]
         return result
 
     def decode(self, first: int, last: int, ids: list[int | None]) -> NDArray[np.float32]:
@@ -82,55 +126,73 @@ class DecoderSession:
 
         A row whose id is None does not run: its token is junk behind the cursor, and its logits mean nothing.
         """
-        kv = self._slots()
-        rows = np.array([[0 if token is None else token] for token in ids], np.int64)
+        kv, _ = self._attached()
+        tokens = np.array([[0 if token is None else token] for token in ids], np.int64)
         lengths = [kv.length(slot) + 1 for slot in range(first, last)]
-        if len(rows) == 1:
+        if len(tokens) == 1:
             mask = self._ones[:, : lengths[0]]
         else:
             mask = (np.arange(max(lengths)) < np.array(lengths)[:, None]).astype(np.int64)
-        result: NDArray[np.float32] = self._run(first, last, rows, mask, 1)[:, 0]
-        for slot, token in zip(range(first, last), ids, strict=True):
-            if token is not None:
-                kv.appended(slot, 1)
+        result: NDArray[np.float32] = self._run(first, [token is not None for token in ids], tokens, mask, 1)[:, 0]
         return result
 
-    def _run(self, first: int, last: int, ids: NDArray[np.int64], mask: NDArray[np.int64], keep: int) -> Any:
-        names, binding = self._layout.names, self._binding(first, last)
-        tokens = ids.shape[1]
-        kept = min(keep, tokens) if self._keeps_logits else tokens
+    def _run(
+        self, first: int, rows: list[bool], ids: NDArray[np.int64], mask: NDArray[np.int64], keep: int
+    ) -> NDArray[np.float32]:
+        kv, io = self._attached()
+        last, tokens = first + len(rows), ids.shape[1]
+        if not all(kv.state_is_current(slot) for slot in range(first, last) if rows[slot - first]):
+            raise RuntimeError(f"the state of slots {first} to {last - 1} is not that of their tokens")
+        kept = min(keep, tokens) if _KEEP in self._optional else tokens
         logits = np.empty((len(ids), kept, self._layout.vocab_size), self._logits_dtype)
-        # Small arrays are bound anew, the KV buffers never: 60 bind calls a token are felt.
-        self._bind(binding.bind_input, names.input_ids, ids)
-        if names.attention_mask in self._inputs:
-            self._bind(binding.bind_input, names.attention_mask, mask)
-        if names.position_ids in self._inputs:
-            past = np.array([[self._slots().length(slot)] for slot in range(first, last)], np.int64)
-            positions = past + np.arange(tokens, dtype=np.int64)
-            self._bind(binding.bind_input, names.position_ids, positions)
-        if self._keeps_logits:
-            keep_array = np.array(kept, np.int64)
-            self._bind(binding.bind_input, _KEEP, keep_array)
-        self._bind(binding.bind_output, names.logits, logits)
+        binding = io.binding(first, last, tokens)
+        # Small arrays are bound anew, the KV buffers only when they are others.
+        feeds = self._feeds(first, last, ids, mask, kept)
+        for name, array in feeds.items():
+            bind(binding.bind_input, name, array)
+        bind(binding.bind_output, self._layout.names.logits, logits)
+        next_states = self._bind_states(binding, first, last)
         self._session.run_with_iobinding(binding)
+        for array, following in next_states:
+            array[first:last][rows] = following[rows]
+        io.ran(first, rows, tokens)
         return logits[:, -min(keep, tokens) :].astype(np.float32, copy=False)
 
-    def _binding(self, first: int, last: int) -> Any:
-        """The io_binding of a slot view, made once. Past and present are the same memory: KV is appended in place."""
-        if (first, last) not in self._bindings:
-            binding = self._session.io_binding()
-            for tensor, array in self._slots().tensors():
-                view = array[first:last]
-                self._bind(binding.bind_input, tensor.past, view)
-                self._bind(binding.bind_output, tensor.present, view)
-            self._bindings[first, last] = binding
-        return self._bindings[first, last]
+    def _feeds(
+        self, first: int, last: int, ids: NDArray[np.int64], mask: NDArray[np.int64], kept: int
+    ) -> dict[str, NDArray[Any]]:
+        """The small inputs that this graph has."""
+        kv, io = self._attached()
+        names, slots = self._layout.names, range(first, last)
+        feeds: dict[str, NDArray[Any]] = {names.input_ids: ids}
+        if names.attention_mask in self._inputs:
+            feeds[names.attention_mask] = mask
+        if names.position_ids in self._inputs:
+            past = np.array([[kv.length(slot)] for slot in slots], np.int64)
+            feeds[names.position_ids] = past + np.arange(ids.shape[1], dtype=np.int64)
+        if names.use_cache_branch in self._inputs:
+            feeds[names.use_cache_branch] = np.array([kv.length(first) > 0])
+        if _KEEP in self._optional:
+            feeds[_KEEP] = np.array(kept, np.int64)
+        if _WINDOW_START in self._optional and isinstance(io, InPlaceKv):
+            feeds[_WINDOW_START] = np.array(io.window_start(first, last), np.int64)
+        if _ROPE_OFFSET in self._optional:
+            long = self._layout.context_length
+            feeds[_ROPE_OFFSET] = np.array([[long if slot in self._long_rope else 0] for slot in slots], np.int64)
+        return feeds
 
-    @staticmethod
-    def _bind(bind: Any, name: str, array: NDArray[Any]) -> None:
-        bind(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+    def _bind_states(self, binding: Any, first: int, last: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """Binds states; returns each one's slots [slots, ...] with the rows [last - first, ...] the run will fill."""
+        kv, _ = self._attached()
+        pairs = []
+        for state, array in kv.states():
+            following = np.empty((last - first, *state.shape), state.dtype)
+            bind(binding.bind_input, state.past, array[first:last])
+            bind(binding.bind_output, state.present, following)
+            pairs.append((array, following))
+        return pairs
 
-    def _slots(self) -> KvSlots:
-        if self._kv is None:
+    def _attached(self) -> tuple[KvSlots, KvIo]:
+        if self._kv is None or self._io is None:
             raise RuntimeError("attach slots first")
-        return self._kv
+        return self._kv, self._io

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pinfill_service.cache.contract import Claim
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
@@ -28,7 +29,6 @@ from pinfill_service.engine.interface import (
 )
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.prompt_queue import PromptQueue
-from pinfill_service.engine.rows import row_groups
 from pinfill_service.engine.sampler import Logits, token_logprob
 from pinfill_service.engine.sequence import Sequence
 
@@ -43,8 +43,10 @@ _SCORED_CHUNK_TOKENS = 128
 class Session(Protocol):
     """What the worker needs of a model in memory; `session.DecoderSession` is the real one."""
 
-    weight_bytes: int
+    rope_switch: int | None
 
+    def groups(self, running: list[int]) -> list[tuple[int, int]]: ...
+    def use_long_rope(self, slot: int, long: bool) -> None: ...
     def prefill(self, slot: int, ids: NDArray[np.int64], logits: int) -> NDArray[np.float32]: ...
     def decode(self, first: int, last: int, ids: list[int | None]) -> NDArray[np.float32]: ...
 
@@ -109,6 +111,7 @@ class Worker:
         return bool(self._replies)
 
     def add(self, sequence: Sequence) -> None:
+        sequence.long_rope = self._needs_long_rope(sequence)
         self._prompts.waiting.append(sequence)
 
     def cancel(self, sequence: Sequence, *, keep_reply: bool) -> None:
@@ -142,7 +145,8 @@ class Worker:
             return  # what it stood behind was evicted meanwhile
         count = self._whole_chunk(len(reply.tokens), self._chunk_tokens)
         tokens = np.array(reply.tokens[:count], np.int32)
-        self.cache.drop_tail(reply.slot)
+        if not self.cache.drop_tail(reply.slot):
+            return
         try:
             self._session.prefill(reply.slot, tokens.astype(np.int64), 1)
         except Exception:
@@ -150,6 +154,7 @@ class Worker:
             self.cache.abandon(reply.slot)
             return
         self.cache.extend(reply.slot, tokens)
+        self.cache.mark(reply.slot)
         self.cache.enforce_budget()
         if len(reply.tokens) > count:
             self._replies.appendleft(_Reply(reply.slot, reply.start + count, reply.tokens[count:]))
@@ -172,10 +177,15 @@ class Worker:
             sequence.namespace, sequence.prompt, reuse=sequence.reads_cache, keep=request.use_cache
         )
         sequence.slot = claim.slot
+        self._session.use_long_rope(claim.slot, sequence.long_rope)
+        sequence.checkpoints = self._checkpoints(sequence, claim)
         self._replies = deque(reply for reply in self._replies if reply.slot != claim.slot)
-        sequence.cached = sequence.evaluated = claim.cached
+        sequence.evaluated = claim.cached
         restore_seconds = self._clock() - sequence.started
         self._prompts.started(sequence)
+        if sequence.reply:  # it goes on with the other RoPE table: its listener knows it as started
+            return
+        sequence.cached = claim.cached
         self._totals.cached += claim.cached
         saved = self._cost.seconds(0, claim.cached) - restore_seconds
         self._totals.saved_seconds += max(0.0, saved)
@@ -186,8 +196,22 @@ class Worker:
             reason = "scoring a prompt needs the logits of all its tokens"
         self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason))
 
+    def _checkpoints(self, sequence: Sequence, claim: Claim) -> tuple[int, ...]:
+        """Where a model's state is kept: at segments' ends, where prompts were seen to part, and at the prompt's end.
+
+        The last one that the very same prompt could resume at is MIN_EVALUATED tokens before its end.
+        """
+        if not self._kv.has_state or not sequence.request.use_cache:
+            return ()
+        end = len(sequence.prompt)
+        wanted = {*sequence.request.boundaries, claim.known, end - MIN_EVALUATED}
+        return (*sorted(length for length in wanted if claim.cached + 1 < length < end - 1), end)
+
     def _chunk_size(self, sequence: Sequence) -> int:
         size = self._chunk_tokens
+        to_checkpoint = next((c - sequence.evaluated for c in sequence.checkpoints if c > sequence.evaluated + 1), size)
+        if to_checkpoint <= size + 1:  # not one token short of it: a single token is no chunk
+            size = to_checkpoint
         if self._decoding:
             size = min(size, _SHARED_CHUNK_TOKENS)
         if sequence.request.prompt_logprobs is not None:
@@ -204,7 +228,7 @@ class Worker:
         assert sequence.slot is not None
         count, position = self._chunk_size(sequence), sequence.evaluated
         tokens = sequence.prompt[position : position + count]
-        scored = sequence.request.prompt_logprobs
+        scored = None if sequence.reply else sequence.request.prompt_logprobs
         began = self._clock()
         try:
             logits = self._session.prefill(sequence.slot, tokens.astype(np.int64), 1 if scored is None else count)
@@ -218,11 +242,14 @@ class Worker:
         self._totals.processed += count
         sequence.evaluated += count
         self._record(sequence.slot, tokens)
+        if sequence.evaluated in sequence.checkpoints:
+            self.cache.mark(sequence.slot)
         if scored is not None:
             targets = sequence.prompt[position + 1 : position + count + 1]
             rows = zip(logits, targets, strict=False)
             sequence.prompt_logprobs += [token_logprob(row, int(target), scored) for row, target in rows]
-        self._emit(sequence, Progress(sequence.evaluated, len(sequence.prompt)))
+        if not sequence.reply:
+            self._emit(sequence, Progress(sequence.evaluated, len(sequence.prompt)))
         if not sequence.remaining:
             self._prompt_done(sequence, logits[-1])
 
@@ -235,9 +262,9 @@ class Worker:
     def _prompt_done(self, sequence: Sequence, logits: Logits) -> None:
         self._prompts.remove(sequence)
         self._decoding.append(sequence)
-        if sequence.request.prompt_logprobs is not None:
+        if sequence.request.prompt_logprobs is not None and not sequence.reply:
             self._emit(sequence, PromptScored(tuple(sequence.prompt_logprobs)))
-        sequence.first_token = self._clock()
+        sequence.first_token = sequence.first_token or self._clock()
         if sequence.request.max_tokens <= 0:
             self._finish(sequence, "length", keep_reply=True)
         else:
@@ -253,19 +280,33 @@ class Worker:
             self._finish(sequence, "stop", keep_reply=True)
             return
         wanted = request.sampling.logprobs
-        sequence.generated += 1
+        sequence.reply.append(token_id)
         self._totals.generated += 1
         sequence.next_token = token_id
         self._emit(sequence, Token(token_id, None if wanted is None else token_logprob(logits, token_id, wanted)))
-        full = len(sequence.prompt) + sequence.generated >= self._context_length
-        if full or sequence.generated >= request.max_tokens:
+        if sequence.length >= self._context_length or sequence.generated >= request.max_tokens:
             self._finish(sequence, "length", keep_reply=True)
 
+    def _needs_long_rope(self, sequence: Sequence) -> bool:
+        switch = self._session.rope_switch
+        return switch is not None and sequence.length > switch
+
+    def _switch_rope(self, sequence: Sequence) -> None:
+        """The reply outgrew the length that short factors are for: all of it is evaluated again with the long ones."""
+        assert sequence.slot is not None
+        self._leave(sequence)
+        self.cache.drop_tail(sequence.slot)
+        self.cache.release(sequence.slot)
+        sequence.slot, sequence.evaluated, sequence.long_rope = None, 0, True
+        sequence.prompt = np.array([*sequence.request.prompt, *sequence.reply], np.int32)
+        self._prompts.waiting.append(sequence)
+
     def _decode_step(self) -> None:
+        for sequence in [s for s in self._decoding if not s.long_rope and self._needs_long_rope(s)]:
+            self._switch_rope(sequence)
         by_slot = {sequence.slot: sequence for sequence in self._decoding if sequence.slot is not None}
-        weight_tokens = self._session.weight_bytes / self._kv.bytes_per_token
         began = self._clock()
-        for first, last in row_groups(sorted(by_slot), self._kv.length, weight_tokens):
+        for first, last in self._session.groups(sorted(by_slot)):
             rows = [by_slot.get(slot) for slot in range(first, last)]
             tokens: list[int | None] = [None if row is None else row.next_token for row in rows]
             running = [row for row in rows if row is not None]

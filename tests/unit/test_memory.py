@@ -25,10 +25,16 @@ TENSORS = [KvTensor(f"past.{i}", f"present.{i}", 4, 64, np.dtype(np.float32)) fo
 class WritingSession:
     """Fills KV with the tokens' ids and always names token 1."""
 
-    weight_bytes = 1
+    rope_switch = None
 
     def __init__(self, kv: KvSlots) -> None:
         self.kv = kv
+
+    def groups(self, running: list[int]) -> list[tuple[int, int]]:
+        return [(slot, slot + 1) for slot in running]
+
+    def use_long_rope(self, slot: int, long: bool) -> None:
+        """It has no RoPE."""
 
     def prefill(self, slot: int, ids: NDArray[np.int64], logits: int) -> NDArray[np.float32]:
         start = self.kv.length(slot)

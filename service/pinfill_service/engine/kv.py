@@ -8,7 +8,7 @@ all that truncation takes: what lies beyond it is dead and is overwritten by the
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,12 +71,13 @@ class Checkpoint:
 
 
 class _Page:
-    """PAGE_TOKENS tokens of KV of every tensor, shared by the spans that look into it."""
+    """Tokens of KV of every tensor, shared by the spans that look into it: PAGE_TOKENS of them, or a whole file."""
 
-    __slots__ = ("arrays", "users")
+    __slots__ = ("arrays", "release", "users")
 
-    def __init__(self, arrays: tuple[Array, ...]) -> None:
-        self.arrays = arrays  # one [tensors, heads, PAGE_TOKENS, head_size] for each group
+    def __init__(self, arrays: tuple[Array, ...], release: Callable[[_Page], None]) -> None:
+        self.arrays = arrays  # one [tensors, heads, tokens, head_size] for each group
+        self.release = release  # called when nobody looks into it any more
         self.users = 0
 
 
@@ -92,10 +93,9 @@ class _Piece:
 class StoredSpan:
     """KV of consecutive tokens in pages. Splitting copies nothing: both parts may look into the page at the cut."""
 
-    __slots__ = ("_pieces", "_pool")
+    __slots__ = ("_pieces",)
 
-    def __init__(self, pool: PagePool, pieces: Sequence[_Piece]) -> None:
-        self._pool = pool
+    def __init__(self, pieces: Sequence[_Piece]) -> None:
         self._pieces = tuple(pieces)
 
     @property
@@ -120,11 +120,24 @@ class StoredSpan:
                 piece.page.users += 1
             count -= piece.count
         self._pieces = ()
-        return StoredSpan(self._pool, left), StoredSpan(self._pool, right)
+        return StoredSpan(left), StoredSpan(right)
+
+    def share(self) -> StoredSpan:
+        """Another span over the same memory, which stays until both are freed."""
+        for piece in self._pieces:
+            piece.page.users += 1
+        return StoredSpan(self._pieces)
+
+    def arrays(self, group: int) -> list[Array]:
+        """The KV of one group of tensors, in order: [tensors, heads, n, head_size] each."""
+        return [p.page.arrays[group][:, :, p.offset : p.offset + p.count] for p in self._pieces]
 
     def free(self) -> None:
         for piece in self._pieces:
-            self._pool.release(piece.page)
+            piece.page.users -= 1
+            assert piece.page.users >= 0
+            if piece.page.users == 0:
+                piece.page.release(piece.page)
         self._pieces = ()
 
 
@@ -152,13 +165,10 @@ class PagePool:
         self.used += 1
         return page
 
-    def release(self, page: _Page) -> None:
-        page.users -= 1
-        assert page.users >= 0
-        if page.users == 0:
-            self.used -= 1
-            if len(self._free) < self._keep_free:
-                self._free.append(page)
+    def _release(self, page: _Page) -> None:
+        self.used -= 1
+        if len(self._free) < self._keep_free:
+            self._free.append(page)
 
     def _create(self) -> _Page:
         try:
@@ -169,7 +179,7 @@ class PagePool:
         for shape, dtype, size in zip(self._shapes, self._dtypes, self._sizes, strict=True):
             arrays.append(np.frombuffer(memory, dtype, size // dtype.itemsize, offset).reshape(shape))
             offset += size
-        return _Page(tuple(arrays))
+        return _Page(tuple(arrays), self._release)
 
 
 class _Group:
@@ -300,12 +310,39 @@ class KvSlots:
             for first in range(start, end, PAGE_TOKENS):
                 pieces.append(_Piece(self.pool.allocate(), 0, min(PAGE_TOKENS, end - first)))
         except KvMemoryError:
-            StoredSpan(self.pool, pieces).free()
+            StoredSpan(pieces).free()
             raise
         for first, piece in zip(range(start, end, PAGE_TOKENS), pieces, strict=True):
             for group, page in zip(self._groups, piece.page.arrays, strict=True):
                 page[:, :, : piece.count] = group.array[:, slot, :, first : first + piece.count]
-        return StoredSpan(self.pool, pieces)
+        return StoredSpan(pieces)
+
+    def mapped_span(self, arrays: Sequence[Array], release: Callable[[], None]) -> StoredSpan:
+        """A span over memory that is somewhere else: one [tensors, heads, tokens, head_size] for each group.
+
+        `release` is called when the span and everything split from it is freed. Raises ValueError for other shapes.
+        """
+        tokens = arrays[0].shape[2] if arrays and arrays[0].ndim == 4 else 0
+        wanted = [(len(group.tensors), group.heads, tokens, group.head_size) for group in self._groups]
+        if not tokens or [array.shape for array in arrays] != wanted:
+            raise ValueError("KV of other shapes than this model's")
+        if [array.dtype for array in arrays] != [group.dtype for group in self._groups]:
+            raise ValueError("KV of another type than this model's")
+        page = _Page(tuple(arrays), lambda _: release())
+        page.users = 1
+        return StoredSpan([_Piece(page, 0, tokens)])
+
+    @property
+    def group_count(self) -> int:
+        """How many arrays a stored span has: one for each shape of KV tensors."""
+        return len(self._groups)
+
+    @property
+    def layout(self) -> str:
+        """Shapes and types of a token's KV and of the state, in words; equal for models whose KV can be exchanged."""
+        kv = [f"{len(g.tensors)}x{g.heads}x{g.head_size} {g.dtype.name}" for g in self._groups]
+        states = [f"{'x'.join(map(str, state.shape))} {state.dtype.name}" for state in self._states]
+        return f"kv {', '.join(kv)}; state {', '.join(states) or 'none'}"
 
     def load(self, span: StoredSpan, slot: int, limit: int | None = None) -> None:
         """Copies the first `limit` tokens of a span (all by default) behind the slot's cursor and moves it."""

@@ -302,8 +302,8 @@ class Worker:
         self._prompts.waiting.append(sequence)
 
     def _decode_step(self) -> None:
-        for sequence in [s for s in self._decoding if not s.long_rope and self._needs_long_rope(s)]:
-            self._switch_rope(sequence)
+        for outgrown in [s for s in self._decoding if not s.long_rope and self._needs_long_rope(s)]:
+            self._switch_rope(outgrown)
         by_slot = {sequence.slot: sequence for sequence in self._decoding if sequence.slot is not None}
         began = self._clock()
         for first, last in self._session.groups(sorted(by_slot)):

@@ -12,18 +12,37 @@ class FakePool:
         self.bytes_used = 0
 
 
+class FakeFile:
+    """Says of spans whether what they hold is damaged."""
+
+    def __init__(self) -> None:
+        self.sound = True
+
+
 class FakeSpan:
     """Stored tokens."""
 
-    def __init__(self, pool: FakePool, tokens: Sequence[int], bytes_per_token: int) -> None:
+    def __init__(
+        self, pool: FakePool, tokens: Sequence[int], bytes_per_token: int, file: FakeFile | None = None
+    ) -> None:
         self._pool, self.tokens, self._bytes_per_token = pool, list(tokens), bytes_per_token
+        self.file = file or FakeFile()
         self.live = True
+
+    def is_sound(self) -> bool:
+        assert self.live
+        return self.file.sound
+
+    def share(self) -> FakeSpan:
+        assert self.live
+        self._pool.bytes_used += len(self.tokens) * self._bytes_per_token
+        return FakeSpan(self._pool, self.tokens, self._bytes_per_token, self.file)
 
     def split(self, count: int) -> tuple[FakeSpan, FakeSpan]:
         assert self.live and 0 < count < len(self.tokens)
         self.live = False
         parts = self.tokens[:count], self.tokens[count:]
-        left, right = (FakeSpan(self._pool, part, self._bytes_per_token) for part in parts)
+        left, right = (FakeSpan(self._pool, part, self._bytes_per_token, self.file) for part in parts)
         return left, right
 
     def free(self) -> None:
@@ -99,7 +118,7 @@ class FakeKv:
         return FakeSpan(self.pool, self.content[slot][start:end], self.bytes_per_token)
 
     def load(self, span: FakeSpan, slot: int, limit: int | None = None) -> None:
-        assert span.live
+        assert span.live and span.is_sound(), "damaged KV reached a slot"
         self.copied += len(span.tokens[:limit])
         self.write(slot, span.tokens[:limit])
 

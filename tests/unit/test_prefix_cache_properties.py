@@ -11,7 +11,7 @@ from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
 from pinfill_service.cache.prefix_tree import common_prefix
 from tests.support.cache_checks import check_books
-from tests.support.fake_kv import FakeKv
+from tests.support.fake_kv import FakeFile, FakeKv, FakePool, FakeSpan
 
 SLOTS, CONTEXT = 3, 200
 # Prompts made of few blocks share long prefixes and branch in the middle of blocks.
@@ -35,6 +35,8 @@ class CacheMachine(RuleBasedStateMachine):
         self.cache = PrefixCache(self.kv, self.budget, PrefillCost(), self.now)
         self.live: dict[int, tuple[list[int], int, bool]] = {}  # slot -> prompt, evaluated, shared
         self.pins: list[list[int]] = []
+        self.disk = FakePool()
+        self.files: list[FakeFile] = []
 
     def now(self) -> float:
         self.time += 1.0
@@ -78,7 +80,12 @@ class CacheMachine(RuleBasedStateMachine):
             expected = self.naive_checkpoint(namespace, prompt, expected)
         claim = self.cache.claim(namespace, np.array(prompt, np.int32), reuse=bool(reuse), keep=bool(keep))
         assert claim.slot not in self.live
-        assert claim.cached == (expected if keep and reuse else 0), "cached prefix not found, or too much of it"
+        expected = expected if keep and reuse else 0
+        if all(file.sound for file in self.files):
+            assert claim.cached == expected, "cached prefix not found, or too much of it"
+        else:
+            assert claim.cached <= expected
+            self.pins = [pin for pin in self.pins if self.naive_match("", pin) == len(pin)]
         assert self.kv.content[claim.slot] == prompt[: claim.cached]
         assert claim.cached <= max(0, len(prompt) - 1)
         self.live[claim.slot] = (prompt, claim.cached, bool(keep))
@@ -137,6 +144,42 @@ class CacheMachine(RuleBasedStateMachine):
             assert self.cache.pin("", np.array(prompt[:length], np.int32))
             self.pins.append(prompt[:length])
 
+    @rule(prompt=prompts, namespace=st.sampled_from(["", "salt"]))
+    def save(self, prompt: list[int], namespace: str) -> None:
+        """Writes a cached prefix to a file, as the store does: snapshot first, then the file's span."""
+        tokens = np.array(prompt[: self.naive_match(namespace, prompt)], np.int32)
+        if not len(tokens):
+            return
+        snapshot = self.cache.snapshot(namespace, tokens)
+        if snapshot is None:
+            return
+        written = [token for span in snapshot.spans for token in span.tokens]
+        assert written == tokens[snapshot.start :].tolist()
+        for span in snapshot.spans:
+            span.free()
+        self.disk.bytes_used += len(written)
+        self.files.append(FakeFile())
+        assert self.cache.saved(snapshot, FakeSpan(self.disk, written, 1, self.files[-1]))
+
+    @rule()
+    def leave_memory(self) -> None:
+        """Everything is saved and nothing stays in memory, as after a restart."""
+        for leaf in list(self.cache.tree.leaves()):
+            tokens = [int(token) for above in leaf.path() for token in above.tokens]
+            root = leaf.path()[0].parent
+            self.save(tokens, "" if root is self.cache.tree._roots.get("") else "salt")
+        self.change_budget(0)
+
+    @precondition(lambda self: self.files)
+    @rule(data=st.data())
+    def damage(self, data: st.DataObject) -> None:
+        """From now on a file cannot be read; pins that only it holds are as good as gone."""
+        data.draw(st.sampled_from(self.files)).sound = False
+
+    @rule(prompt=prompts, namespace=st.sampled_from(["", "salt"]))
+    def forget_files(self, prompt: list[int], namespace: str) -> None:
+        self.cache.forget_files(namespace, np.array(prompt, np.int32))
+
     @precondition(lambda self: self.pins)
     @rule(data=st.data())
     def unpin(self, data: st.DataObject) -> None:
@@ -169,7 +212,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def books_are_right(self) -> None:
-        check_books(self.cache, self.kv)
+        check_books(self.cache, self.kv, damaged_files=not all(file.sound for file in self.files))
         for slot, (prompt, done, _) in self.live.items():
             assert self.kv.content[slot] == prompt[:done], "a running prompt's KV was touched by others"
 

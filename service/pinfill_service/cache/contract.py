@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class NoSlotError(RuntimeError):
@@ -47,6 +51,20 @@ class Claim:
     cached: int
     reason: str | None
     known: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A prefix of `tokens`, of which `spans`, in order, are the KV from `start` on, with the states at some lengths.
+
+    Of a prefix that comes from a file, the spans are empty: its KV stays where it is.
+    """
+
+    namespace: str
+    tokens: NDArray[np.int32]
+    start: int
+    spans: Sequence[Any]
+    checkpoints: Mapping[int, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
-from pinfill_service.cache.contract import CacheStats, Claim, KvStore, NoSlotError
+from pinfill_service.cache.contract import CacheStats, Claim, KvStore, NoSlotError, Snapshot
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
 from pinfill_service.cache.slot_record import SlotRecord
@@ -86,8 +87,13 @@ class PrefixCache:
             reached = self._load(slot, target)
         finally:
             self.tree.reference(target, -1)
-        reached = self._resume(slot, target, reached)
-        self._start(slot, reached)
+        if reached is not target:
+            self._forget_damaged(target)
+        if self._kv.has_state and not self._resume(slot, target, reached):
+            self._forget(slot)
+            reached = self.tree.root(namespace)
+        # An empty namespace was forgotten together with its last node.
+        self._start(slot, self.tree.root(namespace) if reached.is_root else reached)
         cached = slot.shared_length
         self.enforce_budget()
         return Claim(slot.index, cached, self._reason(match, prompt, cached), match.length)
@@ -110,7 +116,7 @@ class PrefixCache:
         slot = self._slots[index]
         if self._kv.has_state and not slot.private and slot.node is not None and not slot.node.is_root:
             if slot.node.checkpoint is None:
-                self.tree.mark(slot.node, self._kv.checkpoint(index))
+                slot.node.checkpoint = self._kv.checkpoint(index)
 
     def append_decoded(self, index: int, token: int) -> None:
         """The graph appended a token that was decoded: recorded, never matched."""
@@ -176,6 +182,56 @@ class PrefixCache:
             self.tree.pin(match.node, -1)
         self.enforce_budget()
 
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def snapshot(self, namespace: str, tokens: Tokens) -> Snapshot | None:
+        """What of a cached prefix no file holds yet, for writing it to one; None when nothing is missing.
+
+        The spans are the caller's to free. Raises LookupError when the prefix is not cached in full, and MemoryError.
+        """
+        match = self.tree.match(namespace, tokens)
+        if match.length < len(tokens):
+            raise LookupError("the prefix is not cached in full")
+        path = self.tree.node_at(match, len(tokens)).path()
+        missing = [node for node in path if node.disk is None]
+        if not missing:
+            return None
+        spans: list[Any] = []
+        try:
+            for node in missing:
+                if node.span is not None:
+                    spans.append(node.span.share())
+                else:
+                    spans.append(self._kv.export(min(node.slots), node.start, node.end))
+        except MemoryError:
+            for span in spans:
+                span.free()
+            raise
+        checkpoints = {node.end: node.checkpoint for node in missing if node.checkpoint is not None}
+        return Snapshot(namespace, tokens.copy(), missing[0].start, spans, checkpoints)
+
+    def saved(self, snapshot: Snapshot, disk: Any) -> bool:
+        """A file holds the snapshot now: takes its span over. False: what stood before it is on disk no more."""
+        return self.tree.graft(snapshot.namespace, snapshot.tokens, snapshot.start, disk, self._clock())
+
+    def restore(self, saved: Snapshot, disk: Any) -> bool:
+        """Records what a file of an earlier run holds, and its checkpoints. False: it cannot be reached."""
+        if not self.tree.graft(saved.namespace, saved.tokens, saved.start, disk, self._clock()):
+            return False
+        for length, checkpoint in saved.checkpoints.items():
+            match = self.tree.match(saved.namespace, saved.tokens[:length])
+            self.tree.node_at(match, length).checkpoint = checkpoint
+        return True
+
+    def forget_files(self, namespace: str, tokens: Tokens) -> None:
+        """Deletes the files that hold this prefix, as far as no pinned or longer prefix needs them."""
+        node = self.tree.match(namespace, tokens).node
+        while not node.is_root and not node.pinned and not any(child.disk for child in node.children.values()):
+            above = node.parent
+            assert above is not None
+            self.tree.forget_disk(node)
+            node = above
+
     # -- choosing and filling a slot -----------------------------------------------------------------------------
 
     def _claim_empty(self, namespace: str, *, private: bool) -> Claim:
@@ -230,7 +286,8 @@ class PrefixCache:
         """Stores the nodes behind `boundary` that only this slot holds, first ones first, as far as memory is found."""
         assert slot.node is not None
         for node in slot.node.path():
-            if node.start < boundary.end or node.span is not None or node.slots != {slot.index}:
+            kept = node.span is not None or node.disk is not None or node.slots != {slot.index}
+            if node.start < boundary.end or kept:
                 continue
             if not node.pinned and not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node):
                 return
@@ -241,7 +298,10 @@ class PrefixCache:
                 return
 
     def _load(self, slot: SlotRecord, target: Node) -> Node:
-        """Copies what `slot` lacks of the path to `target`; returns the node it reached, the root when none."""
+        """Copies what `slot` lacks of the path to `target`; returns the node it reached, the root when none.
+
+        Damaged files are found out here: they are forgotten by the caller, once nothing refers to their nodes.
+        """
         reached = target.path()[0].parent
         assert reached is not None
         for node in target.path():
@@ -251,25 +311,29 @@ class PrefixCache:
                     self._kv.fork(sources[0], slot.index, node.start, node.end)
                 elif node.span is not None:
                     self._kv.load(node.span, slot.index)
+                elif node.disk is not None and node.disk.is_sound():
+                    self._kv.load(node.disk, slot.index)
                 else:
-                    self._mismatch(f"tokens {node.start}..{node.end} are recorded but held nowhere")
+                    self._mismatch(f"tokens {node.start}..{node.end} are recorded but cannot be had")
                     break
                 node.slots.add(slot.index)
             reached = node
         return reached
 
-    def _resume(self, slot: SlotRecord, target: Node, reached: Node) -> Node:
-        """Restores the state at `target`; the root, and an empty slot, when the slot could not be brought there."""
-        if not self._kv.has_state:
-            return reached
-        if reached is target and target.checkpoint is not None:
-            self._kv.restore(slot.index, target.checkpoint)
-            return target
-        root = target.path()[0].parent
-        assert root is not None
+    def _resume(self, slot: SlotRecord, target: Node, reached: Node) -> bool:
+        """Restores the state at `target`. False: the slot, which holds the path to `reached`, could not get there."""
         slot.node = reached
-        self._forget(slot)
-        return root
+        if reached is not target or target.checkpoint is None:
+            return False
+        self._kv.restore(slot.index, target.checkpoint)
+        return True
+
+    def _forget_damaged(self, target: Node) -> None:
+        """Forgets what files that turned out to be damaged held of the path to `target`."""
+        for node in target.path():
+            if node.disk is not None and not node.disk.is_sound():
+                self.tree.forget_disk(node)
+                return
 
     # -- doubt ---------------------------------------------------------------------------------------------------
 
@@ -302,11 +366,16 @@ class PrefixCache:
         """Memory of everything cached. What running sequences touched is in use, not cached."""
         busy = sum(self._kv.touched(slot.index) for slot in self._slots if slot.busy)
         kv = self._kv
-        states = self.tree.checkpoints * kv.state_bytes
-        return int(kv.resident_bytes - busy * kv.bytes_per_token + kv.pool.bytes_used + states)
+        return int(kv.resident_bytes - busy * kv.bytes_per_token + kv.pool.bytes_used + self._checkpoint_bytes())
+
+    def _checkpoint_bytes(self) -> int:
+        """Memory of states that no file holds."""
+        if not self._kv.has_state:
+            return 0
+        return self._kv.state_bytes * sum(_holds_state(node) for node in self.tree.nodes())
 
     def enforce_budget(self) -> None:
-        """Evicts the least valuable leaves until what is cached fits; never what is in use or pinned."""
+        """Evicts the least valuable leaves until what is cached fits; never what is in use or only pinned in memory."""
         if self.held_bytes <= self.budget_bytes:
             return
         for slot in self._idle():
@@ -317,7 +386,29 @@ class PrefixCache:
             leaf = self._least_valuable()
             if leaf is None:
                 return
+            self._free_memory(leaf, excess)
+
+    def _free_memory(self, leaf: Node, excess: int) -> None:
+        """Takes an entry's end out of memory: what a file holds stays there, anything else is forgotten."""
+        if leaf.disk is None:
             self.evict(leaf, excess)
+            return
+        self._empty_slots(leaf)
+        if leaf.span is not None:
+            leaf.span.free()
+            leaf.span = None
+
+    def _empty_slots(self, leaf: Node) -> None:
+        """Cuts the slots that stand in `leaf` back to its parent."""
+        parent = leaf.parent
+        assert parent is not None
+        for index in list(leaf.slots):
+            slot = self._slots[index]
+            slot.tail.clear()
+            slot.node = None if parent.is_root else parent
+            self._kv.truncate(index, parent.end)
+            self._kv.discard_dead(index)
+        leaf.slots.clear()
 
     def _drop_copy(self) -> bool:
         """Empties the idle slot longest unused of those whose KV is all held elsewhere too: that loses nothing."""
@@ -333,30 +424,25 @@ class PrefixCache:
         keep = len(leaf.tokens) - (-(-excess // self._kv.bytes_per_token) if excess is not None else len(leaf.tokens))
         if excess is not None and keep >= _MIN_TRIM_TOKENS and not self._kv.has_state:
             self.tree.node_at(Match(leaf.end, leaf), leaf.start + keep - keep % _MIN_TRIM_TOKENS)
-        parent = leaf.parent
-        assert parent is not None
-        for index in list(leaf.slots):
-            slot = self._slots[index]
-            slot.tail.clear()
-            slot.node = None if parent.is_root else parent
-            self._kv.truncate(index, parent.end)
-            self._kv.discard_dead(index)
-        leaf.slots.clear()
+        self._empty_slots(leaf)
         self.tree.remove(leaf)
         self._evictions += 1
 
     def evict_all(self) -> int:
-        """Forgets everything that nothing protects; returns how many entries that were."""
+        """Forgets everything that nothing protects, on disk too; returns how many entries that were."""
         count = 0
-        while (leaf := self._least_valuable()) is not None:
-            self.evict(leaf)
-            count += 1
+        while leaves := [leaf for leaf in self.tree.leaves() if not leaf.is_protected]:
+            for leaf in leaves:
+                self.evict(leaf)
+                count += 1
         return count
 
     def _least_valuable(self) -> Node | None:
+        """The end of an entry in memory that is worth least, among those that nothing protects or a file holds too."""
         now = self._clock()
-        leaves = [leaf for leaf in self.tree.leaves() if not leaf.is_protected]
-        return min(leaves, key=lambda leaf: self._value(leaf, now), default=None)
+        ends = [node for node in self.tree.nodes() if node.in_memory and not any(child.in_memory for child in node.children.values())]
+        free = [node for node in ends if not node.references and (node.disk is not None or not node.pinned)]
+        return min(free, key=lambda node: self._value(node, now), default=None)
 
     def _value(self, node: Node, now: float) -> float:
         """Seconds of prefill saved for each byte, weighed by how often and how lately it was used."""
@@ -372,7 +458,7 @@ class PrefixCache:
             leaf = self._least_valuable()
             if leaf is None or leaf is node or self._value(leaf, now) >= self._value(node, now):
                 return False
-            self.evict(leaf, self.held_bytes + size - self.budget_bytes)
+            self._free_memory(leaf, self.held_bytes + size - self.budget_bytes)
         return True
 
     # -- numbers -------------------------------------------------------------------------------------------------
@@ -383,7 +469,7 @@ class PrefixCache:
             entries += not node.children
             tokens += len(node.tokens)
             size = len(node.tokens) * self._kv.bytes_per_token * (len(node.slots) + (node.span is not None))
-            size += self._kv.state_bytes * (node.checkpoint is not None)
+            size += self._kv.state_bytes * _holds_state(node)
             total += size
             protected += size if node.is_protected else 0
         return CacheStats(entries, tokens, total, protected, self._evictions, self._mismatches)
@@ -397,5 +483,10 @@ class PrefixCache:
         if cached < match.length and self._kv.has_state:
             return f"left the cached prefix at token {match.length:,}; the last checkpoint before it is at {cached:,}"
         if cached < match.length:
-            return f"KV of tokens {cached} to {match.length} was recorded but not found"
+            return f"KV of tokens {cached:,} to {match.length:,} was recorded but could not be read"
         return f"left the cached prefix at token {cached:,}"
+
+
+def _holds_state(node: Node) -> bool:
+    """Whether a node's checkpoint is in memory only."""
+    return node.checkpoint is not None and node.disk is None

@@ -1,6 +1,6 @@
 """The index of everything cached: a token tree whose nodes say where the KV of their tokens can be found.
 
-A node's KV lives in stored pages (its span), in live slots, or in both. The tree holds no KV and never copies any; it
+A node's KV lives in stored pages (its span), in a file (`disk`), in live slots, or in several of them. The tree holds no KV and never copies any; it
 keeps the books. Ideas: SGLang's radix cache (shared nodes, lock references), vLLM's block pool (value types).
 """
 
@@ -27,6 +27,10 @@ class Span(Protocol):
         """Two spans: the first `count` tokens and the rest. This one must not be used afterwards."""
         ...
 
+    def is_sound(self) -> bool:
+        """Whether its KV may be used."""
+        ...
+
     def free(self) -> None:
         """Gives the memory back. Must be called exactly once on every span that is not split."""
         ...
@@ -36,12 +40,12 @@ class Node:
     """A run of tokens after its parent's. `checkpoint`: the state behind its last token, for models that have one.
 
     Invariants: `tokens` is not empty (but for roots); children begin with different tokens; `slots` of a child is a
-    subset of its parent's; `references` is at least the sum of the children's; KV is somewhere: span or slots not
-    empty, except while a node is being dropped.
+    subset of its parent's; a node on disk has a parent on disk, or the root; `references` is at least the sum of the
+    children's; KV is somewhere: span, disk or slots not empty, except while a node is being dropped.
     """
 
     __slots__ = (
-        "checkpoint", "children", "hits", "last_used", "parent", "pinned", "references", "slots", "span", "start", "tokens",
+        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "slots", "span", "start", "tokens",
     )  # fmt: skip
 
     def __init__(self, tokens: Tokens, parent: Node | None, now: float) -> None:
@@ -50,6 +54,7 @@ class Node:
         self.start: int = 0 if parent is None else parent.end
         self.children: dict[int, Node] = {}
         self.span: Any | None = None
+        self.disk: Any | None = None
         self.checkpoint: Any | None = None
         self.slots: set[int] = set()
         self.references = 0
@@ -64,6 +69,10 @@ class Node:
     @property
     def is_root(self) -> bool:
         return self.parent is None
+
+    @property
+    def in_memory(self) -> bool:
+        return self.span is not None or bool(self.slots)
 
     @property
     def is_protected(self) -> bool:
@@ -113,7 +122,6 @@ class PrefixTree:
 
     def __init__(self) -> None:
         self._roots: dict[str, Node] = {}
-        self.checkpoints = 0  # how many nodes hold one
 
     def root(self, namespace: str) -> Node:
         if namespace not in self._roots:
@@ -161,7 +169,7 @@ class PrefixTree:
 
     def _append(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
         grows = not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
-        if grows and not parent.pinned and parent.checkpoint is None:
+        if grows and not parent.pinned and parent.disk is None and parent.checkpoint is None:
             parent.tokens = np.concatenate([parent.tokens, tokens])
             return parent
         node = Node(tokens.copy(), parent, now)
@@ -178,6 +186,8 @@ class PrefixTree:
         upper.slots, upper.references, upper.pinned = set(node.slots), node.references, node.pinned
         if node.span is not None:
             upper.span, node.span = node.span.split(count)
+        if node.disk is not None:
+            upper.disk, node.disk = node.disk.split(count)
         parent.children[int(upper.tokens[0])] = upper
         node.tokens, node.parent, node.start = node.tokens[count:], upper, upper.end
         upper.children[int(node.tokens[0])] = node
@@ -199,19 +209,13 @@ class PrefixTree:
             above.pinned += change
             assert above.pinned >= 0
 
-    def mark(self, node: Node, checkpoint: Any) -> None:
-        """Keeps the state behind `node`, unless it is known already."""
-        if node.checkpoint is None:
-            node.checkpoint = checkpoint
-            self.checkpoints += 1
-
     def detach(self, node: Node, slot: int, keep: Node) -> None:
         """`slot`, which holds the path to `node`, is about to hold only the path to `keep` above it."""
         while node is not keep:
             node.slots.discard(slot)
             above = node.parent
             assert above is not None
-            if not node.slots and node.span is None:
+            if not node.in_memory and node.disk is None:
                 self.pin(node, -node.pinned)
                 self._drop_subtree(node)
             node = above
@@ -219,15 +223,52 @@ class PrefixTree:
     def remove(self, leaf: Node) -> None:
         """Forgets a leaf and frees its span."""
         assert not leaf.children and leaf.parent is not None
-        if leaf.span is not None:
-            leaf.span.free()
-            leaf.span = None
-        if leaf.checkpoint is not None:
-            leaf.checkpoint = None
-            self.checkpoints -= 1
+        for span in (leaf.span, leaf.disk):
+            if span is not None:
+                span.free()
+        leaf.span = leaf.disk = None
         del leaf.parent.children[int(leaf.tokens[0])]
         self._prune(leaf.parent)
         leaf.parent = None
+
+    def graft(self, namespace: str, tokens: Tokens, start: int, disk: Any, now: float) -> bool:
+        """Records that a file holds the KV of `tokens[start:]`, and takes over the span.
+
+        False, and the span is freed, when the tokens before `start` are not all on disk: it could never be reached.
+        Nodes that a file holds already keep that one.
+        """
+        match = self.match(namespace, tokens[:start])
+        parent = self.root(namespace) if start == 0 else self.node_at(match, min(start, match.length))
+        if parent.end != start or not (parent.is_root or parent.disk is not None):
+            disk.free()
+            return False
+        rest = tokens[start:]
+        while len(rest):
+            child = parent.children.get(int(rest[0]))
+            shared = 0 if child is None else common_prefix(child.tokens, rest)
+            if child is None:
+                child = parent.children[int(rest[0])] = Node(rest.copy(), parent, now)
+                shared = len(rest)
+            elif shared < len(child.tokens):
+                child = self._split(child, shared)
+            own, disk = disk.split(shared) if shared < len(rest) else (disk, None)
+            if child.disk is None:
+                child.disk = own
+            else:
+                own.free()
+            parent, rest = child, rest[shared:]
+        return True
+
+    def forget_disk(self, node: Node) -> None:
+        """Frees the file's KV of a node and of everything below it; what has no other KV is forgotten."""
+        for child in list(node.children.values()):
+            self.forget_disk(child)
+        if node.disk is not None:
+            node.disk.free()
+            node.disk = None
+        if not node.in_memory and node.parent is not None:
+            self.pin(node, -node.pinned)
+            self._drop_subtree(node)
 
     def _prune(self, root: Node) -> None:
         """Unused empty roots go, so that salts leave nothing behind."""

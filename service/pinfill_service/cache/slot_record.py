@@ -35,7 +35,7 @@ class SlotRecord:
         """Tokens beyond the first `keep` that only this slot holds."""
         lost, node = 0, self.node
         while node is not None and node.end > keep:
-            if node.span is None and node.slots == {self.index}:
+            if node.span is None and node.disk is None and node.slots == {self.index}:
                 lost += node.end - max(node.start, keep)
             node = node.parent
         return lost

@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,21 @@ class Checkpoint:
     state: tuple[Array, ...]
 
 
+def _yes() -> bool:
+    return True
+
+
 class _Page:
     """Tokens of KV of every tensor, shared by the spans that look into it: PAGE_TOKENS of them, or a whole file."""
 
-    __slots__ = ("arrays", "release", "users")
+    __slots__ = ("arrays", "is_sound", "release", "users")
 
-    def __init__(self, arrays: tuple[Array, ...], release: Callable[[_Page], None]) -> None:
+    def __init__(
+        self, arrays: tuple[Array, ...], release: Callable[[], None] | None = None, is_sound: Callable[[], bool] = _yes
+    ) -> None:
         self.arrays = arrays  # one [tensors, heads, tokens, head_size] for each group
-        self.release = release  # called when nobody looks into it any more
+        self.release = release  # called when nobody looks into it any more; None: it goes back to the pool
+        self.is_sound = is_sound  # False: what it holds must not be used
         self.users = 0
 
 
@@ -93,9 +101,10 @@ class _Piece:
 class StoredSpan:
     """KV of consecutive tokens in pages. Splitting copies nothing: both parts may look into the page at the cut."""
 
-    __slots__ = ("_pieces",)
+    __slots__ = ("_pieces", "_pool")
 
-    def __init__(self, pieces: Sequence[_Piece]) -> None:
+    def __init__(self, pool: PagePool, pieces: Sequence[_Piece]) -> None:
+        self._pool = pool
         self._pieces = tuple(pieces)
 
     @property
@@ -120,13 +129,17 @@ class StoredSpan:
                 piece.page.users += 1
             count -= piece.count
         self._pieces = ()
-        return StoredSpan(left), StoredSpan(right)
+        return StoredSpan(self._pool, left), StoredSpan(self._pool, right)
 
     def share(self) -> StoredSpan:
         """Another span over the same memory, which stays until both are freed."""
         for piece in self._pieces:
             piece.page.users += 1
-        return StoredSpan(self._pieces)
+        return StoredSpan(self._pool, self._pieces)
+
+    def is_sound(self) -> bool:
+        """Whether its KV may be used. The first answer for KV in a file takes reading all of the file."""
+        return all(piece.page.is_sound() for piece in self._pieces)
 
     def arrays(self, group: int) -> list[Array]:
         """The KV of one group of tensors, in order: [tensors, heads, n, head_size] each."""
@@ -137,7 +150,7 @@ class StoredSpan:
             piece.page.users -= 1
             assert piece.page.users >= 0
             if piece.page.users == 0:
-                piece.page.release(piece.page)
+                (piece.page.release or partial(self._pool.take_back, piece.page))()
         self._pieces = ()
 
 
@@ -165,7 +178,7 @@ class PagePool:
         self.used += 1
         return page
 
-    def _release(self, page: _Page) -> None:
+    def take_back(self, page: _Page) -> None:
         self.used -= 1
         if len(self._free) < self._keep_free:
             self._free.append(page)
@@ -179,7 +192,7 @@ class PagePool:
         for shape, dtype, size in zip(self._shapes, self._dtypes, self._sizes, strict=True):
             arrays.append(np.frombuffer(memory, dtype, size // dtype.itemsize, offset).reshape(shape))
             offset += size
-        return _Page(tuple(arrays), self._release)
+        return _Page(tuple(arrays))
 
 
 class _Group:
@@ -310,17 +323,20 @@ class KvSlots:
             for first in range(start, end, PAGE_TOKENS):
                 pieces.append(_Piece(self.pool.allocate(), 0, min(PAGE_TOKENS, end - first)))
         except KvMemoryError:
-            StoredSpan(pieces).free()
+            StoredSpan(self.pool, pieces).free()
             raise
         for first, piece in zip(range(start, end, PAGE_TOKENS), pieces, strict=True):
             for group, page in zip(self._groups, piece.page.arrays, strict=True):
                 page[:, :, : piece.count] = group.array[:, slot, :, first : first + piece.count]
-        return StoredSpan(pieces)
+        return StoredSpan(self.pool, pieces)
 
-    def mapped_span(self, arrays: Sequence[Array], release: Callable[[], None]) -> StoredSpan:
+    def mapped_span(
+        self, arrays: Sequence[Array], *, release: Callable[[], None], is_sound: Callable[[], bool]
+    ) -> StoredSpan:
         """A span over memory that is somewhere else: one [tensors, heads, tokens, head_size] for each group.
 
-        `release` is called when the span and everything split from it is freed. Raises ValueError for other shapes.
+        `release` is called when the span and everything split from it is freed; `is_sound` before its KV is used.
+        Raises ValueError for other shapes.
         """
         tokens = arrays[0].shape[2] if arrays and arrays[0].ndim == 4 else 0
         wanted = [(len(group.tensors), group.heads, tokens, group.head_size) for group in self._groups]
@@ -328,9 +344,9 @@ class KvSlots:
             raise ValueError("KV of other shapes than this model's")
         if [array.dtype for array in arrays] != [group.dtype for group in self._groups]:
             raise ValueError("KV of another type than this model's")
-        page = _Page(tuple(arrays), lambda _: release())
+        page = _Page(tuple(arrays), release, is_sound)
         page.users = 1
-        return StoredSpan([_Piece(page, 0, tokens)])
+        return StoredSpan(self.pool, [_Piece(page, 0, tokens)])
 
     @property
     def group_count(self) -> int:

@@ -422,3 +422,33 @@ def test_gaps_are_bridged_while_they_weigh_less_than_the_weights(
 
 def test_next_logits_depend_on_every_token() -> None:
     assert not np.array_equal(next_logits([1, 2, 3]), next_logits([1, 9, 3]))
+
+
+def test_a_background_prompt_waits_for_everybody_else() -> None:
+    fake = FakeWorker(slots=2, chunk=16)
+    background, pinned = fake.add(list(range(80)), 0, background=True, pin=True)
+    fake.worker.turn()
+    _, user = fake.add([90] * 40, 3)
+    while not isinstance(user.events[-1] if user.events else None, Finished):
+        fake.worker.turn()
+        assert background.evaluated == 16
+    fake.run()
+    assert isinstance(pinned.last, Finished) and background.evaluated == 80
+    check_books(fake.worker.cache, fake.kv)
+
+
+def test_a_background_prompt_gives_its_only_slot_away_and_goes_on_where_it_was() -> None:
+    fake = FakeWorker(slots=1, chunk=16)
+    prompt = list(range(80))
+    _, pinned = fake.add(prompt, 0, background=True, pin=True)
+    fake.worker.turn()
+    fake.worker.turn()
+    _, user = fake.add([90] * 40, 3)
+    fake.run()
+    assert user.tokens == cold_reply([90] * 40, 3)
+    assert [tokens for _, tokens in fake.session.prefilled] == [16, 16, 16, 16, 8, 16, 16, 16]
+    (started,), (finished,) = pinned.of(Started), pinned.of(Finished)
+    assert (started.cached_tokens, finished.timings.processed_tokens) == (0, 80)
+    fake.worker.cache.evict_all()
+    assert fake.worker.cache.reusable("", np.array([*prompt, 5, 6], np.int32)) == 80, "the pin was evicted"
+    check_books(fake.worker.cache, fake.kv)

@@ -113,10 +113,9 @@ class PrefixCache:
 
     def mark(self, index: int) -> None:
         """Keeps the state behind what the slot shares, so that prompts can resume there."""
-        slot = self._slots[index]
-        if self._kv.has_state and not slot.private and slot.node is not None and not slot.node.is_root:
-            if slot.node.checkpoint is None:
-                slot.node.checkpoint = self._kv.checkpoint(index)
+        node = self._slots[index].node  # none for private slots
+        if self._kv.has_state and node is not None and not node.is_root and node.checkpoint is None:
+            node.checkpoint = self._kv.checkpoint(index)
 
     def append_decoded(self, index: int, token: int) -> None:
         """The graph appended a token that was decoded: recorded, never matched."""
@@ -440,7 +439,11 @@ class PrefixCache:
     def _least_valuable(self) -> Node | None:
         """The end of an entry in memory that is worth least, among those that nothing protects or a file holds too."""
         now = self._clock()
-        ends = [node for node in self.tree.nodes() if node.in_memory and not any(child.in_memory for child in node.children.values())]
+        ends = [
+            node
+            for node in self.tree.nodes()
+            if node.in_memory and not any(child.in_memory for child in node.children.values())
+        ]
         free = [node for node in ends if not node.references and (node.disk is not None or not node.pinned)]
         return min(free, key=lambda node: self._value(node, now), default=None)
 

@@ -1,7 +1,8 @@
 """The index of everything cached: a token tree whose nodes say where the KV of their tokens can be found.
 
-A node's KV lives in stored pages (its span), in a file (`disk`), in live slots, or in several of them. The tree holds no KV and never copies any; it
-keeps the books. Ideas: SGLang's radix cache (shared nodes, lock references), vLLM's block pool (value types).
+A node's KV lives in stored pages (its span), in a file (`disk`), in live slots, or in several of them. The tree holds
+no KV and never copies any; it keeps the books. Ideas: SGLang's radix cache (shared nodes, lock references), vLLM's block
+pool (value types).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Node:
     """
 
     __slots__ = (
-        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "slots", "span", "start", "tokens",
+        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "slots", "span",
+        "start", "tokens",
     )  # fmt: skip
 
     def __init__(self, tokens: Tokens, parent: Node | None, now: float) -> None:

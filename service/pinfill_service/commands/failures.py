@@ -14,6 +14,7 @@ from pinfill_service.commands.console import CommandError
 from pinfill_service.engine.interface import EngineError
 from pinfill_service.engine.kv import KvMemoryError
 from pinfill_service.engine.layout import LayoutError
+from pinfill_service.engine.provider_choice import ProviderError
 from pinfill_service.engine.providers import RuntimeMissingError
 from pinfill_service.keys import KeyringUnavailableError, UnsafeBindingError
 from pinfill_service.models.catalog import ModelError
@@ -30,6 +31,7 @@ _SPEAK_FOR_THEMSELVES = (
     UnsafeBindingError,
     RuntimeMissingError,
     LayoutError,
+    ProviderError,
     KvMemoryError,
     EngineError,
     TokenizerError,

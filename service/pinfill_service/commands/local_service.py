@@ -64,10 +64,12 @@ def load_model(settings: Settings) -> tuple[Engine, TextModel]:
     Raises what find_model, load_text_model and load_engine raise.
     """
     from pinfill_service.engine.loading import load_engine
+    from pinfill_service.models.sidecar import read_sidecar
 
     name, folder = find_model(settings.model)
     text = load_text_model(folder)
-    return load_engine(folder, name, settings), text
+    sidecar = read_sidecar(folder)
+    return load_engine(folder, name, settings, dtype=sidecar.dtype if sidecar else None), text
 
 
 def url_of(listener: socket.socket) -> str:

@@ -43,6 +43,8 @@ class GenerationRequest:
     stop_ids: frozenset[int] = frozenset()  # generation ends when one is sampled; it is not reported as text
     salt: str = ""  # requests with different salts never share KV
     use_cache: bool = True  # False: everything is prefilled and nothing is kept for others
+    background: bool = False  # evaluated only while nobody else waits for anything
+    pin: bool = False  # the prompt's KV is pinned as soon as it is there
     boundaries: Sequence[int] = ()  # prompt lengths at which a segment ends; others are likely to differ there
     prompt_logprobs: int | None = None  # k: log probabilities of the prompt's own tokens; never reads the cache
 

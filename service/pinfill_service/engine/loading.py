@@ -10,7 +10,11 @@ import psutil
 
 from pinfill_service.engine.interface import ModelInfo
 from pinfill_service.engine.kv import KvSlots
-from pinfill_service.engine.layout import fingerprint, read_layout
+from pinfill_service.engine.layout import GENAI_CONFIG, ModelLayout, fingerprint, read_layout
+from pinfill_service.engine.layout_files import ModelFolder
+from pinfill_service.engine.provider_choice import ProviderChoice, choose_provider
+from pinfill_service.engine.provider_folder import ryzenai_options
+from pinfill_service.engine.provider_libraries import survey
 from pinfill_service.engine.scheduler import OnnxEngine
 from pinfill_service.engine.session import DecoderSession
 from pinfill_service.engine.worker import Worker
@@ -18,14 +22,20 @@ from pinfill_service.settings import Settings
 
 log = logging.getLogger(__name__)
 
+_INEXACT = "this model rounds each chunk of a prompt by its largest value: reuse could change an answer"
 
-def load_engine(folder: Path, name: str, settings: Settings) -> OnnxEngine:
-    """Loads a model folder and starts its engine. Raises LayoutError, RuntimeMissingError or KvMemoryError."""
-    layout = read_layout(folder)
-    context = min(layout.context_length, settings.context_length or layout.context_length)
-    session = DecoderSession(layout, settings.threads)
+
+def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None = None) -> OnnxEngine:
+    """Loads a model folder and starts its engine. `dtype` chooses among a folder's graphs, see `read_layout`.
+
+    Raises LayoutError, RuntimeMissingError, ProviderError or KvMemoryError.
+    """
+    layout = read_layout(folder, dtype=dtype)
+    session = DecoderSession(layout, settings.threads, _choose_provider(layout, settings))
+    context = _context_length(layout, settings)
     bytes_per_token = sum(tensor.bytes_per_token for tensor in session.tensors)
-    kv = KvSlots(session.tensors, affordable_slots(settings.slots, context * bytes_per_token), context)
+    slots = affordable_slots(settings.slots, context * bytes_per_token)
+    kv = KvSlots(session.tensors, slots, context, session.states)
     session.attach(kv)
     model = ModelInfo(
         name=name,
@@ -33,8 +43,8 @@ def load_engine(folder: Path, name: str, settings: Settings) -> OnnxEngine:
         context_length=context,
         vocab_size=layout.vocab_size,
         kv_bytes_per_token=bytes_per_token,
-        provider="CPUExecutionProvider",
-        provider_note="CPU: running on an NPU is not yet verified on hardware",
+        provider=session.report.provider,
+        provider_note=session.report.sentence,
     )
     worker = Worker(
         session,
@@ -43,8 +53,24 @@ def load_engine(folder: Path, name: str, settings: Settings) -> OnnxEngine:
         budget_bytes=settings.memory_budget_mib << 20,
         chunk_tokens=settings.chunk_tokens,
         clock=time.monotonic,
+        no_reuse=_INEXACT if layout.facts.scales_whole_chunks else None,
     )
     return OnnxEngine(model, worker, queue_limit=settings.queue_limit)
+
+
+def _choose_provider(layout: ModelLayout, settings: Settings) -> ProviderChoice:
+    config = ModelFolder(layout.folder).config(GENAI_CONFIG)
+    wishes: dict[str, str] = {}
+    if config is not None:
+        options = config.section("model").section("decoder").section("session_options")
+        wishes = ryzenai_options({key: options.raw(key) for key in options}, layout.folder)
+    return choose_provider(settings, layout.facts, survey(settings, layout.facts), wishes)
+
+
+def _context_length(layout: ModelLayout, settings: Settings) -> int:
+    """What the model was made for, what the user wants, and what a graph of fixed length leaves beside a junk token."""
+    limits = [layout.context_length, settings.context_length, layout.fixed_kv_length and layout.fixed_kv_length - 1]
+    return min(limit for limit in limits if limit)
 
 
 def affordable_slots(wanted: int, slot_bytes: int) -> int:

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from pinfill_service.engine.kv import KvSlots, KvTensor, StateTensor
 from pinfill_service.engine.kv_io import GrowingKv, InPlaceKv, KvIo, bind
 from pinfill_service.engine.layout import LayoutError, ModelLayout
-from pinfill_service.engine.providers import open_session
+from pinfill_service.engine.layout_names import layers_of
+from pinfill_service.engine.provider_choice import ProviderChoice, on_cpu
+from pinfill_service.engine.provider_session import open_session
 from pinfill_service.engine.rows import level_row_groups, row_groups
+from pinfill_service.engine.window_size import counts_itself, without_itself
 
 # Inputs beside the usual ones. The first has transformers.js' name; the others are our own graphs', and all have a
 # default in the graph, so that other programs can leave them out.
@@ -28,20 +31,29 @@ class DecoderSession:
     a run fails the lengths are as before and what was written lies beyond them.
     """
 
-    def __init__(self, layout: ModelLayout, threads: int) -> None:
+    def __init__(self, layout: ModelLayout, threads: int, choice: ProviderChoice | None = None) -> None:
+        """Raises LayoutError or ProviderError. Without a choice the model runs on the CPU."""
         self._layout = layout
-        self._session = open_session(layout.graph, threads, layout.session_options)
+        self._metadata = layout.facts.metadata
+        patched = "pinfill.window" in self._metadata and not counts_itself()
+        opened = open_session(
+            without_itself(layout.graph) if patched else layout.graph,
+            folder=layout.graph.parent,
+            threads=threads,
+            entries=layout.session_options,
+            choice=choice or on_cpu("nothing else was asked for"),
+        )
+        self._session, self.report = opened.session, opened.report
         self._inputs = {item.name: item for item in self._session.get_inputs()}
         self._outputs = {item.name: item for item in self._session.get_outputs()}
         optional = {item.name for item in self._session.get_overridable_initializers()} | self._inputs.keys()
         self._optional = {name for name in _OPTIONAL if name in optional}
-        self._metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
         self.tensors = self._find_kv()
         self.states = self._find_states()
         self.rope_switch = int(self._metadata["pinfill.rope_switch"]) if _ROPE_OFFSET in self._optional else None
         self._logits_dtype = _DTYPES[self._outputs[layout.names.logits].type]
         self._check_inputs()
-        self.weight_bytes = sum(file.stat().st_size for file in layout.folder.glob(f"{layout.graph.name}*"))
+        self.weight_bytes = layout.facts.weight_bytes
         self._kv: KvSlots | None = None
         self._io: KvIo | None = None
         self._long_rope: set[int] = set()
@@ -51,12 +63,9 @@ class DecoderSession:
 
     def _find_kv(self) -> tuple[KvTensor, ...]:
         names, tensors = self._layout.names, []
-        for layer in range(len(self._inputs)):  # layers without KV have no such input
-            if names.past_key % layer in self._inputs:
-                for past, present in ((names.past_key, names.present_key), (names.past_value, names.present_value)):
-                    tensors.append(self._kv_tensor(past % layer, present % layer, self._window(layer)))
-        if not tensors:
-            raise LayoutError(f"the graph has no input {names.past_key % 0!r}")
+        for layer in self._layout.kv_layers:
+            for past, present in ((names.past_key, names.present_key), (names.past_value, names.present_value)):
+                tensors.append(self._kv_tensor(past % layer, present % layer, self._window(layer)))
         return tuple(tensors)
 
     def _window(self, layer: int) -> int | None:
@@ -75,10 +84,8 @@ class DecoderSession:
     def _find_states(self) -> tuple[StateTensor, ...]:
         states = []
         for past, present in self._layout.names.states:
-            for layer in range(len(self._inputs)):
-                item = self._inputs.get(past % layer)
-                if item is not None:
-                    states.append(self._state_tensor(item, present % layer))
+            for layer in layers_of(past, self._inputs):
+                states.append(self._state_tensor(self._inputs[past % layer], present % layer))
         return tuple(states)
 
     def _state_tensor(self, item: Any, present: str) -> StateTensor:
@@ -90,7 +97,7 @@ class DecoderSession:
     def _check_inputs(self) -> None:
         names = self._layout.names
         known = {names.input_ids, names.attention_mask, names.position_ids, names.use_cache_branch, *_OPTIONAL}
-        known |= {tensor.past for tensor in (*self.tensors, *self.states)}
+        known |= {tensor.past for tensor in self.tensors} | {state.past for state in self.states}
         if unknown := self._inputs.keys() - known:
             raise LayoutError(f"the graph wants inputs that this version does not know: {', '.join(sorted(unknown))}")
 

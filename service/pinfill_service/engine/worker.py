@@ -85,8 +85,10 @@ class Worker:
         budget_bytes: int,
         chunk_tokens: int,
         clock: Callable[[], float],
+        no_reuse: str | None = None,
     ) -> None:
-        self._session, self._kv, self._clock = session, kv, clock
+        """`no_reuse`: why this model's KV must never be reused; None when it may."""
+        self._session, self._kv, self._clock, self._no_reuse = session, kv, clock, no_reuse
         self._context_length, self._chunk_tokens = context_length, chunk_tokens
         self._cost = PrefillCost()
         self.cache = PrefixCache(kv, budget_bytes, self._cost, clock)
@@ -162,28 +164,43 @@ class Worker:
     # -- prompts -------------------------------------------------------------------------------------------------
 
     def _next_prompt(self) -> Sequence | None:
+        if not self.cache.has_free_slot and (background := self._prompts.to_preempt()) is not None:
+            self._preempt(background)
         sequence = self._prompts.next(slot_free=self.cache.has_free_slot)
+        if sequence is not None and sequence.request.background and self._decoding:
+            return None
         if sequence is not None and sequence.slot is None:
             self._start(sequence)
         return sequence
 
+    def _preempt(self, sequence: Sequence) -> None:
+        """Takes a background prompt's slot. What it has evaluated stays cached; later it goes on from there."""
+        assert sequence.slot is not None
+        self.cache.release(sequence.slot)
+        sequence.slot = None
+        self._prompts.preempted(sequence)
+
     def _reusable(self, sequence: Sequence) -> int:
-        return self.cache.reusable(sequence.namespace, sequence.prompt) if sequence.reads_cache else 0
+        return self.cache.reusable(sequence.namespace, sequence.prompt) if self._reads_cache(sequence) else 0
+
+    def _reads_cache(self, sequence: Sequence) -> bool:
+        return sequence.reads_cache and self._no_reuse is None
 
     def _start(self, sequence: Sequence) -> None:
-        sequence.started = self._clock()
+        began, first_time = self._clock(), not sequence.started
+        sequence.started = sequence.started or began
         request = sequence.request
         claim = self.cache.claim(
-            sequence.namespace, sequence.prompt, reuse=sequence.reads_cache, keep=request.use_cache
+            sequence.namespace, sequence.prompt, reuse=self._reads_cache(sequence), keep=request.use_cache
         )
         sequence.slot = claim.slot
         self._session.use_long_rope(claim.slot, sequence.long_rope)
         sequence.checkpoints = self._checkpoints(sequence, claim)
         self._replies = deque(reply for reply in self._replies if reply.slot != claim.slot)
         sequence.evaluated = claim.cached
-        restore_seconds = self._clock() - sequence.started
+        restore_seconds = self._clock() - began
         self._prompts.started(sequence)
-        if sequence.reply:  # it goes on with the other RoPE table: its listener knows it as started
+        if not first_time:  # it was preempted, or goes on with the other RoPE table: its listener knows
             return
         sequence.cached = claim.cached
         self._totals.cached += claim.cached
@@ -192,6 +209,8 @@ class Worker:
         reason = claim.reason
         if not request.use_cache:
             reason = "the request turned the cache off"
+        elif self._no_reuse is not None:
+            reason = self._no_reuse
         elif not sequence.reads_cache:
             reason = "scoring a prompt needs the logits of all its tokens"
         self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason))
@@ -264,6 +283,8 @@ class Worker:
         self._decoding.append(sequence)
         if sequence.request.prompt_logprobs is not None and not sequence.reply:
             self._emit(sequence, PromptScored(tuple(sequence.prompt_logprobs)))
+        if sequence.request.pin:
+            self.cache.pin(sequence.namespace, sequence.prompt)
         sequence.first_token = sequence.first_token or self._clock()
         if sequence.request.max_tokens <= 0:
             self._finish(sequence, "length", keep_reply=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import psutil
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 DEFAULT_PORT = 7463
 DEFAULT_MODEL = "smollm2-135m"
 MIB = 1 << 20
+PROVIDERS = ("auto", "cpu", "npu", "vitisai", "ryzenai")
+_LIBRARY_SUFFIXES = (".so", ".dll", ".dylib")
+_OPTION_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
 def home() -> Path:
@@ -25,6 +29,12 @@ def home() -> Path:
 def default_budget_mib() -> int:
     """RAM for cached KV when nobody chose: a quarter of the machine's, at most 4 GiB."""
     return int(min(psutil.virtual_memory().total // 4, 4 << 30)) // MIB
+
+
+def default_disk_budget_mib() -> int:
+    """Disk for KV files when nobody chose: a tenth of what is free, at most 16 GiB."""
+    folder = next(path for path in (home(), *home().parents) if path.exists())
+    return int(min(psutil.disk_usage(str(folder)).free // 10, 16 << 30)) // MIB
 
 
 def default_threads() -> int:
@@ -48,9 +58,41 @@ class Settings(BaseSettings):
     slots: int = Field(8, ge=1, le=64)  # sequences that can run at once
     context_length: int | None = Field(None, ge=16)  # None: what the model was made for
     memory_budget_mib: int = Field(default_factory=default_budget_mib, ge=0)
+    disk_budget_mib: int = Field(default_factory=default_disk_budget_mib, ge=0)  # for the KV of pins; 0: none
+    keep_sessions: bool = False  # unpinned prefixes go to disk too, token ids and all: they are the prompts' text
     chunk_tokens: int = Field(512, ge=16, le=8192)
     queue_limit: int = Field(256, ge=1)
     max_body_mib: int = Field(32, ge=1)
+
+    # Where the model runs: auto (an NPU if there is one that can run the model, else the CPU), cpu, npu, vitisai,
+    # ryzenai, or the path of a plugin execution provider library. A library is code: these four settings are read from
+    # the user's own settings only, never from a model folder.
+    provider: str = "auto"
+    provider_library: Path | None = None  # the plugin library for auto, npu and ryzenai; RYZENAI_EP_PATH counts too
+    provider_options: dict[str, str] = Field(default_factory=dict)  # handed to the execution provider as they are
+    vitisai_config: Path | None = None  # VitisAI's config_file, which bf16 models need
+
+    @field_validator("provider")
+    @classmethod
+    def _known_provider(cls, value: str) -> str:
+        if value in PROVIDERS or value.endswith(_LIBRARY_SUFFIXES) or set(value) & {"/", "\\"}:
+            return value
+        raise ValueError(f"it is one of {', '.join(PROVIDERS)}, or the path of a plugin library")
+
+    @field_validator("provider_library")
+    @classmethod
+    def _one_library(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if value is not None and info.data.get("provider", "auto") not in PROVIDERS:
+            raise ValueError("provider is the path of a library already, so leave provider_library out")
+        return value
+
+    @field_validator("provider_options")
+    @classmethod
+    def _plain_options(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, option in value.items():
+            if not _OPTION_NAME.fullmatch(name) or len(option) > 1024 or not option.isprintable():
+                raise ValueError(f"{name!r} is not a plain name with a short, printable value")
+        return value
 
     @classmethod
     def settings_customise_sources(

@@ -1,7 +1,12 @@
-"""A small llama with random weights as a GGUF file, and what it computes, in plain numpy."""
+"""Small models with random weights as GGUF files, of every architecture that can be converted.
+
+What they compute, in plain numpy: `numpy_decoder`. The weights follow from the seed alone, so that numbers computed by
+other programs on the same file can be kept as fixtures.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,71 +16,111 @@ from gguf import GGMLQuantizationType as Quant
 from gguf import GGUFWriter, quants
 from numpy.typing import NDArray
 
+from tests.support.numpy_decoder import NumpyDecoder
+
 F32 = NDArray[np.float32]
 
 
 @dataclass
-class TinyLlama:
-    """Sizes and tensor types of the file; `weights` holds what the file's blocks mean, by tensor name."""
+class TinyModel:
+    """Sizes, variants and tensor types; `weights` holds what the file's blocks mean, by tensor name, once written."""
 
+    architecture: str = "llama"
     layers: int = 2
     hidden: int = 64
     heads: int = 4
     kv_heads: int = 2
+    head_size: int = 16
     feed_forward: int = 96
     vocabulary: int = 300
     context: int = 128
     rope_base: float = 10_000.0
+    rope_dimensions: int | None = None  # all of the head otherwise
+    rope: dict[str, Any] = field(default_factory=dict)  # metadata below ARCHITECTURE.rope.scaling
+    rope_tensors: dict[str, list[float]] = field(default_factory=dict)
     epsilon: float = 1e-5
+    window: int | None = None
+    period: int | Sequence[bool] | None = None  # of the window; None leaves it to the architecture
+    interleaved: bool = True
+    biases: tuple[str, ...] = ()  # matrices of each layer that have one
+    qk_norm: bool = False
+    post_norms: bool = False
+    gelu: bool = False
+    scaled_embedding: bool = False
+    fused: bool = False  # attn_qkv, and gate and up in ffn_up
     types: dict[str, Quant] = field(default_factory=dict)  # by the end of a tensor's name; F32 otherwise
     tied: bool = True
     metadata: dict[str, Any] = field(default_factory=dict)
     weights: dict[str, F32] = field(default_factory=dict)
 
-    @property
-    def head_size(self) -> int:
-        return self.hidden // self.heads
-
     def write(self, path: Path, seed: int = 0) -> Path:
         """Writes the file and remembers its weights as dequantised."""
         rng = np.random.default_rng(seed)
-        writer = GGUFWriter(path, self.metadata.get("general.architecture", "llama"))
+        writer = GGUFWriter(path, self.metadata.get("general.architecture", self.architecture))
         self._write_metadata(writer)
         for name, shape in self._shapes().items():
-            values = (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
-            if len(shape) == 1:
-                values = 1 + values  # norms stand around one
-            kind = next((kind for end, kind in self.types.items() if name.endswith(end)), Quant.F32)
-            if kind == Quant.F32:
-                self.weights[name] = values
-                writer.add_tensor(name, values)
-            else:
-                packed = quants.quantize(values, kind)
-                self.weights[name] = quants.dequantize(packed, kind).astype(np.float32)
-                writer.add_tensor(name, packed, raw_dtype=kind)
+            self._write_tensor(writer, name, self._values(rng, name, shape))
+        for name, factors in self.rope_tensors.items():
+            self._write_tensor(writer, name, np.array(factors, np.float32))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
         return path
 
+    def logits(self, ids: Sequence[int], *, long: bool = False) -> F32:
+        """[tokens, vocabulary] of a file that was written; `long`: with LongRoPE's long factors."""
+        return NumpyDecoder(self, long).logits(ids)
+
+    def is_local(self, layer: int) -> bool:
+        """Whether the layer has the window."""
+        if self.window is None:
+            return False
+        period = (6 if self.architecture == "gemma3" else 0) if self.period is None else self.period
+        if not isinstance(period, int):
+            return bool(period[layer])
+        return period == 0 or layer % period != period - 1
+
+    def _values(self, rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> F32:
+        values: F32 = (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+        if name.endswith("_norm.weight"):
+            values = 1 + values  # norms stand around one
+        return values
+
+    def _write_tensor(self, writer: GGUFWriter, name: str, values: F32) -> None:
+        kind = next((kind for end, kind in self.types.items() if name.endswith(end)), Quant.F32)
+        if kind == Quant.F32:
+            self.weights[name] = values
+            writer.add_tensor(name, values)
+        else:
+            packed = quants.quantize(values, kind)
+            self.weights[name] = quants.dequantize(packed, kind).astype(np.float32)
+            writer.add_tensor(name, packed, raw_dtype=kind)
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        kv = self.kv_heads * self.head_size
         shapes: dict[str, tuple[int, ...]] = {"token_embd.weight": (self.vocabulary, self.hidden)}
         for layer in range(self.layers):
-            shapes |= {
-                f"blk.{layer}.attn_norm.weight": (self.hidden,),
-                f"blk.{layer}.attn_q.weight": (self.hidden, self.hidden),
-                f"blk.{layer}.attn_k.weight": (kv, self.hidden),
-                f"blk.{layer}.attn_v.weight": (kv, self.hidden),
-                f"blk.{layer}.attn_output.weight": (self.hidden, self.hidden),
-                f"blk.{layer}.ffn_norm.weight": (self.hidden,),
-                f"blk.{layer}.ffn_gate.weight": (self.feed_forward, self.hidden),
-                f"blk.{layer}.ffn_up.weight": (self.feed_forward, self.hidden),
-                f"blk.{layer}.ffn_down.weight": (self.hidden, self.feed_forward),
-            }
+            for name, shape in self._layer_shapes().items():
+                shapes[f"blk.{layer}.{name}.weight"] = shape
+                if name in self.biases:
+                    shapes[f"blk.{layer}.{name}.bias"] = shape[:1]
         shapes["output_norm.weight"] = (self.hidden,)
         return shapes if self.tied else shapes | {"output.weight": (self.vocabulary, self.hidden)}
+
+    def _layer_shapes(self) -> dict[str, tuple[int, ...]]:
+        hidden, inner = self.hidden, self.feed_forward
+        q, kv = self.heads * self.head_size, self.kv_heads * self.head_size
+        attention = {"attn_q": (q, hidden), "attn_k": (kv, hidden), "attn_v": (kv, hidden)}
+        gate_and_up = {"ffn_gate": (inner, hidden), "ffn_up": (inner, hidden)}
+        if self.fused:
+            attention, gate_and_up = {"attn_qkv": (q + 2 * kv, hidden)}, {"ffn_up": (2 * inner, hidden)}
+        shapes: dict[str, tuple[int, ...]] = {"attn_norm": (hidden,), **attention, "attn_output": (hidden, q)}
+        if self.qk_norm:
+            shapes |= {"attn_q_norm": (self.head_size,), "attn_k_norm": (self.head_size,)}
+        shapes |= {"ffn_norm": (hidden,), **gate_and_up, "ffn_down": (hidden, inner)}
+        if self.post_norms:
+            shapes |= {"post_attention_norm": (hidden,), "post_ffw_norm": (hidden,)}
+        return shapes
 
     def _write_metadata(self, writer: GGUFWriter) -> None:
         writer.add_block_count(self.layers)
@@ -84,13 +129,28 @@ class TinyLlama:
         writer.add_feed_forward_length(self.feed_forward)
         writer.add_head_count(self.heads)
         writer.add_head_count_kv(self.kv_heads)
+        writer.add_key_length(self.head_size)
+        writer.add_value_length(self.head_size)
         writer.add_layer_norm_rms_eps(self.epsilon)
         writer.add_rope_freq_base(self.rope_base)
-        writer.add_rope_dimension_count(self.head_size)
+        writer.add_rope_dimension_count(self.rope_dimensions or self.head_size)
+        if self.window is not None:
+            writer.add_sliding_window(self.window)
+        if self.period is not None:
+            writer.add_sliding_window_pattern(self.period)
+        for key, value in self.rope.items():
+            _ADD[type(value)](writer, f"{self.architecture}.rope.scaling.{key}", value)
+        for key, value in self.metadata.items():
+            if key.startswith(f"{self.architecture}."):
+                _ADD[type(value)](writer, key, value)
+        self._write_tokens(writer)
+
+    def _write_tokens(self, writer: GGUFWriter) -> None:
         tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
         tokens += [chr(0x100 + i) if not 33 <= i < 127 else chr(i) for i in range(256)]
         tokens.append("hi")
         tokens += [f"filler{i}" for i in range(self.vocabulary - len(tokens))]
+        tokens = self.metadata.get("tokens", tokens)
         writer.add_tokenizer_model(self.metadata.get("tokenizer.ggml.model", "gpt2"))
         writer.add_tokenizer_pre(self.metadata.get("tokenizer.ggml.pre", "smollm"))
         writer.add_token_list(tokens)
@@ -98,46 +158,62 @@ class TinyLlama:
         writer.add_token_merges(self.metadata.get("merges", ["h i"]))
         writer.add_bos_token_id(1)
         writer.add_eos_token_id(2)
-        if "rope.scaling" in self.metadata:
-            writer.add_rope_scaling_type(self.metadata["rope.scaling"])
 
-    # -- the reference: Touvron et al. 2023, with GGUF's pairwise (interleaved) rotary embedding --
 
-    def logits(self, ids: list[int]) -> F32:
-        """[tokens, vocabulary] in float64 inside."""
-        weights = {name: value.astype(np.float64) for name, value in self.weights.items()}
-        x = weights["token_embd.weight"][ids]
-        for layer in range(self.layers):
-            part = {k.removeprefix(f"blk.{layer}."): v for k, v in weights.items() if k.startswith(f"blk.{layer}.")}
-            x = x + self._attention(self._norm(x, part["attn_norm.weight"]), part)
-            h = self._norm(x, part["ffn_norm.weight"])
-            gate, up = h @ part["ffn_gate.weight"].T, h @ part["ffn_up.weight"].T
-            x = x + (gate / (1 + np.exp(-gate)) * up) @ part["ffn_down.weight"].T
-        head = weights.get("output.weight", weights["token_embd.weight"])
-        return (self._norm(x, weights["output_norm.weight"]) @ head.T).astype(np.float32)
+_ADD: dict[type, Any] = {
+    str: GGUFWriter.add_string, int: GGUFWriter.add_uint32, float: GGUFWriter.add_float32, bool: GGUFWriter.add_bool,
+    list: GGUFWriter.add_array,
+}  # fmt: skip
 
-    def _norm(self, x: Any, weight: Any) -> Any:
-        return x / np.sqrt((x**2).mean(-1, keepdims=True) + self.epsilon) * weight
 
-    def _attention(self, x: Any, part: dict[str, Any]) -> Any:
-        count, size = len(x), self.head_size
-        q = self._rotate((x @ part["attn_q.weight"].T).reshape(count, self.heads, size))
-        k = self._rotate((x @ part["attn_k.weight"].T).reshape(count, self.kv_heads, size))
-        v = (x @ part["attn_v.weight"].T).reshape(count, self.kv_heads, size)
-        out = np.empty_like(q)
-        for head in range(self.heads):
-            group = head * self.kv_heads // self.heads
-            scores = q[:, head] @ k[:, group].T / np.sqrt(size)
-            scores[np.triu_indices(count, 1)] = -np.inf
-            scores = np.exp(scores - scores.max(-1, keepdims=True))
-            out[:, head] = scores / scores.sum(-1, keepdims=True) @ v[:, group]
-        return out.reshape(count, -1) @ part["attn_output.weight"].T
+@dataclass
+class TinyLlama(TinyModel):
+    """Llama as GGUF keeps it: RoPE turns neighbours."""
 
-    def _rotate(self, x: Any) -> Any:
-        positions = np.arange(len(x))[:, None]
-        angles = positions / self.rope_base ** (np.arange(0, self.head_size, 2) / self.head_size)
-        cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
-        out = np.empty_like(x)
-        out[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
-        out[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
-        return out
+
+@dataclass
+class TinyQwen2(TinyModel):
+    """With biases on Q, K and V."""
+
+    architecture: str = "qwen2"
+    interleaved: bool = False
+    biases: tuple[str, ...] = ("attn_q", "attn_k", "attn_v")
+    rope_base: float = 1_000_000.0
+
+
+@dataclass
+class TinyQwen3(TinyModel):
+    """With QK norms, and heads that are not a part of the width."""
+
+    architecture: str = "qwen3"
+    interleaved: bool = False
+    head_size: int = 32
+    qk_norm: bool = True
+    rope_base: float = 1_000_000.0
+
+
+@dataclass
+class TinyGemma3(TinyModel):
+    """With a window of 8 in all layers but the sixth."""
+
+    architecture: str = "gemma3"
+    layers: int = 7
+    kv_heads: int = 1
+    head_size: int = 32
+    interleaved: bool = False
+    qk_norm: bool = True
+    post_norms: bool = True
+    gelu: bool = True
+    scaled_embedding: bool = True
+    window: int | None = 8
+    rope_base: float = 1_000_000.0
+
+
+@dataclass
+class TinyPhi3(TinyModel):
+    """With fused matrices; give it `rope_tensors` for LongRoPE."""
+
+    architecture: str = "phi3"
+    interleaved: bool = False
+    fused: bool = True
+    tied: bool = False

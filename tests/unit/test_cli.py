@@ -20,6 +20,8 @@ from pinfill_service.commands.serve import LogLevel
 from pinfill_service.models.library import ModelLibrary
 from tests.support.command_line import CommandLine, assert_told
 from tests.support.models import LLAMA
+from tests.support.raw_gguf import RawGguf, string
+from tests.support.tiny_gguf import TinyLlama
 
 COMMANDS = ("serve", "demo", "bench", "batch", "key", "models")
 HEAVY = {"numpy", "onnx", "onnxruntime", "fastapi", "uvicorn", "tokenizers", "gguf"}
@@ -117,9 +119,95 @@ def test_wrong_files_and_names_are_told(pinfill: CommandLine, tmp_path: Path) ->
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")
     assert_told(pinfill("models", "import", broken), "broken.gguf")
-    assert_told(pinfill("models", "import", tmp_path / "absent"), "neither a .gguf file nor a folder")
+    assert_told(pinfill("models", "import", tmp_path / "absent"), "neither a .gguf file nor a folder with a model")
     assert_told(pinfill("models", "pull", "nothing-like-it"), "smollm2-135m")
     assert_told(pinfill("models", "remove", "absent", "--yes"), "absent")
+
+
+def test_import_refuses_in_one_sentence(pinfill: CommandLine, tmp_path: Path, home: Path) -> None:
+    whole = TinyLlama().write(tmp_path / "whole.gguf").read_bytes()
+    (tmp_path / "part.gguf").write_bytes(whole[:-1000])
+    RawGguf(keys=[("general.architecture", string("clip"))]).write(tmp_path / "mmproj.gguf")
+    RawGguf(keys=[("general.architecture", string("bert"))]).write(tmp_path / "encoder.gguf")
+    assert_told(pinfill("models", "import", tmp_path / "part.gguf", "--json"), "1,000 bytes are missing")
+    assert_told(pinfill("models", "import", tmp_path / "mmproj.gguf"), "vision part")
+    assert_told(pinfill("models", "import", tmp_path / "encoder.gguf"), "bert")
+    assert_told(pinfill("models", "import", "ollama:absent"), "pinfill models found")
+    assert not (home / "models").exists()
+
+
+@pytest.fixture
+def other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home in which LM Studio has one good model and one that cannot be run; returns the good one's file."""
+    for name in ("OLLAMA_MODELS", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "user"))
+    folder = tmp_path / "user" / ".lmstudio" / "models" / "someone" / "tiny"
+    folder.mkdir(parents=True)
+    RawGguf(keys=[("general.architecture", string("clip"))]).write(folder / "mmproj.gguf")
+    return TinyLlama().write(folder / "Tiny.F32.gguf")
+
+
+GOOD, BAD = "lmstudio:someone/tiny/Tiny.F32.gguf", "lmstudio:someone/tiny/mmproj.gguf"
+
+
+@pytest.mark.parametrize("command", [("models", "found"), ("models", "import")])
+def test_found_models_are_listed_with_what_can_be_done(
+    pinfill: CommandLine, other_programs: Path, command: tuple[str, ...]
+) -> None:
+    rows = {row["id"]: row for row in json.loads(pinfill(*command, "--json").out)}
+    assert rows[GOOD]["problem"] is None and rows[GOOD]["path"] == str(other_programs)
+    assert (rows[GOOD]["architecture"], rows[GOOD]["bytes"]) == ("llama", other_programs.stat().st_size)
+    assert "vision part" in rows[BAD]["problem"]
+
+    outcome = pinfill(*command)
+    lines = outcome.out.splitlines()
+    assert GOOD in lines and BAD in lines  # whole lines: they can be copied
+    assert any(line.strip().startswith("Cannot be imported: it is the vision part") for line in lines)
+    assert "pinfill models import ID" in outcome.err and outcome.code == 0
+
+
+def test_nothing_found_says_what_to_do(pinfill: CommandLine, other_programs: Path) -> None:
+    other_programs.unlink()
+    outcome = pinfill("models", "found")
+    assert outcome.code == 0 and "pinfill models import PATH" in outcome.err
+
+
+def test_a_found_model_is_imported_by_its_id(pinfill: CommandLine, other_programs: Path, home: Path) -> None:
+    imported = json.loads(pinfill("models", "import", GOOD, "--json").out)
+    assert (imported["name"], imported["source"]) == ("tiny.f32", GOOD)
+    assert_told(pinfill("models", "import", BAD), "cannot be imported", "vision part")
+    assert_told(pinfill("models", "import", other_programs, "--name", "again"), "already, as the model tiny.f32")
+    assert [path.name for path in (home / "models").iterdir() if path.suffix != ".lock"] == ["tiny.f32"]
+
+
+def test_show_tells_what_a_model_is(pinfill: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    tiny = TinyLlama()
+    pinfill("models", "import", tiny.write(tmp_path / "tiny.gguf"), "--exact")
+
+    shown = json.loads(pinfill("models", "show", "tiny", "--json").out)
+
+    assert (shown["name"], shown["layout"], shown["graph"]) == ("tiny", "onnxruntime-genai", "model.onnx")
+    assert (shown["architecture"], shown["quantisation"], shown["outdated"]) == ("llama", "F32", None)
+    per_token = 2 * tiny.layers * tiny.kv_heads * tiny.head_size * 4
+    assert shown["kv"]["kind"] == "appends in place" and shown["kv"]["bytes_per_token"] == {"float32": per_token}
+    assert (shown["context_length"], shown["vocab_size"], shown["eos_ids"]) == (tiny.context, tiny.vocabulary, [2])
+    assert not shown["chat_template"] and not shown["tools"] and shown["exact_reuse"]
+    assert shown["provider"] == "CPUExecutionProvider" and shown["provider_reason"].startswith("CPU: ")
+    assert shown["files"]["model.onnx"] == (Path(shown["path"]) / "model.onnx").stat().st_size
+
+    lines = pinfill("models", "show", "tiny").out.splitlines()
+    assert any(line.startswith("KV") and f"{per_token:,} bytes of float32 a token" in line for line in lines)
+    assert any(line.startswith("Runs on") and "CPU: " in line for line in lines)
+
+
+def test_show_knows_folders_and_says_what_is_missing(pinfill: CommandLine, home: Path) -> None:
+    ModelLibrary(home).import_model(LLAMA, "mine")
+    shown = json.loads(pinfill("models", "show", "mine", "--json").out)
+    assert (shown["architecture"], shown["chat_template"], shown["tools"]) == ("llama", True, False)
+    assert_told(pinfill("models", "show", "absent"), "absent is not on this machine")
 
 
 def test_missing_model_says_how_to_get_it(pinfill: CommandLine) -> None:

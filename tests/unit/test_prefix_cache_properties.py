@@ -121,11 +121,10 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(slot=st.integers(0, SLOTS - 1))
     def settle(self, slot: int) -> None:
         reply = self.cache.unsettled(slot)
-        if self.cache.is_idle(slot) and reply:
-            if self.cache.drop_tail(slot):
-                self.kv.run(slot, reply)
-                self.cache.extend(slot, np.array(reply, np.int32))
-                self.cache.enforce_budget()
+        if self.cache.is_idle(slot) and reply and self.cache.drop_tail(slot):
+            self.kv.run(slot, reply)
+            self.cache.extend(slot, np.array(reply, np.int32))
+            self.cache.enforce_budget()
 
     @rule(slot=running)
     def fail(self, slot: int) -> None:

@@ -16,6 +16,7 @@ from tokenizers.models import BPE
 from pinfill_service.prompt import boundaries
 from pinfill_service.prompt.boundaries import Boundaries
 from pinfill_service.prompt.tokenizer import TextTokenizer, TokenizerError
+from pinfill_service.prompt.tokenizer_state import tokenizer_state
 from tests.support.models import LLAMA, MODELS, llama_text
 
 # The pattern of Llama 3's tokenizer (Qwen's differs in the digits).
@@ -88,6 +89,15 @@ def spaced_token(tokenizer: Tokenizer) -> None:
     tokenizer.add_tokens([AddedToken("a b c", normalized=False)])
 
 
+def runs(tokenizer: Tokenizer) -> None:
+    tokenizer.add_tokens([AddedToken("\n" * length, normalized=False) for length in (1, 2, 3)])
+    tokenizer.add_tokens([AddedToken("<<x>>", normalized=False), AddedToken("<x", normalized=False)])
+
+
+def overhanging(tokenizer: Tokenizer) -> None:
+    tokenizer.add_tokens([AddedToken("x<", normalized=False), AddedToken("a b", normalized=False)])
+
+
 Change = Callable[[Tokenizer], None]
 CHANGES: list[Change] = [
     byte_level,
@@ -104,6 +114,8 @@ CHANGES: list[Change] = [
     overlapping,
     normalized_tokens,
     spaced_token,
+    runs,
+    overhanging,
 ]
 
 
@@ -128,7 +140,23 @@ def plain(change: Change) -> Tokenizer:
     return tokenizer
 
 
-MARKS = ["<|im_start|>", "<|im_end|>", "<|end|>", "<|end", "<|END|>", "x", "a", "b", "ab", "a b", "a b c", "A B"]
+MARKS = [
+    "<",
+    "<<x>>",
+    "<x",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|end",
+    "<|END|>",
+    "x",
+    "a",
+    "b",
+    "ab",
+    "a b",
+    "a b c",
+    "A B",
+]
 GAPS = [" ", "  ", "\n", "\n\n", ".", ".\n", "\t", "'s", "1", "12 ", "\0", "\u00a0", "\u2581"]
 WIDE = ["é", "e\u0301", "漢字", "🎉"]
 PIECES = st.sampled_from([*MARKS, *GAPS, *WIDE])
@@ -163,6 +191,8 @@ def test_remembered_ids_equal_those_of_the_whole_text(change: Change, monkeypatc
         (byte_level_prefix, True, False),
         (right_stripping, True, False),
         (spaced_token, True, False),
+        (runs, True, True),
+        (overhanging, False, False),
         (left_stripping, False, False),
         (single_word, False, False),
         (right_stripping_before_space, False, False),
@@ -172,6 +202,24 @@ def test_texts_are_cut_only_where_it_is_known_to_be_safe(change: Change, at_toke
     cuts = Boundaries(plain(change))
     assert (len(cuts.spans("a<|im_start|>b")) == 2) is at_tokens
     assert (len(list(cuts.chunks("word " * 1000))) > 3) is at_words
+
+
+def test_line_breaks_that_are_tokens_cut_nothing() -> None:
+    cuts = Boundaries(plain(runs))
+    text = "<|im_start|>a\n\nb\n<|im_end|><<x>>\n<x"
+    assert [text[start:end] for start, end in cuts.spans(text)] == [
+        "<|im_start|>a\n\nb\n",
+        "<|im_end|>",
+        "<<x>>\n<x",
+    ]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_the_state_is_that_of_tokenizer_json(change: Change) -> None:
+    tokenizer = plain(change)
+    written, state = json.loads(tokenizer.to_str()), tokenizer_state(tokenizer)
+    model = {name: written["model"][name] for name in ("type", "dropout")}
+    assert state == {name: written[name] for name in state if name != "model"} | {"model": model}
 
 
 def test_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +308,15 @@ def sentencepiece() -> Tokenizer:
     return tokenizer
 
 
+def stripping() -> Tokenizer:
+    """A vocabulary that puts a space in front of a text, and takes it away again."""
+    tokenizer = sentencepiece()
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    steps = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    tokenizer.decoder = decoders.Sequence(steps)
+    return tokenizer
+
+
 def windowed() -> Tokenizer:
     """A decoder whose tokens have no bytes of their own."""
     tokenizer = sentencepiece()
@@ -295,6 +352,22 @@ def test_streamed_text_is_always_complete(build: Callable[[], Tokenizer]) -> Non
         assert joined == expected and decoder.flush() == ""
 
     check()
+
+
+def test_bytes_that_are_no_character_are_decoded_as_they_are_streamed() -> None:
+    tokenizer = TextTokenizer(sentencepiece(), {}, None)
+    ids = [tokenizer.token_id(token) or 0 for token in ("<0xC3>", "<0xA9>", "<0xF0>", "a", "<0x9F>")]
+    decoder = tokenizer.stream_decoder()
+    assert "".join(map(decoder.push, ids)) + decoder.flush() == tokenizer.decode(ids) == "é\ufffda\ufffd"
+
+
+@given(st.text(max_size=60))
+def test_decoded_text_is_what_the_library_makes_of_the_tokens(text: str) -> None:
+    builds: list[Callable[[], Tokenizer]] = [lambda: plain(byte_level), stripping]
+    for build in builds:
+        plain_tokenizer = build()
+        ids = plain_tokenizer.encode(text, add_special_tokens=False).ids
+        assert TextTokenizer(build(), {}, None).decode(ids) == plain_tokenizer.decode(ids, skip_special_tokens=False)
 
 
 def test_emoji_come_out_whole() -> None:

@@ -68,6 +68,21 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """One path of the tree, from the first token to where nothing goes on, or to where a pin ends."""
+
+    namespace: str
+    token_ids: NDArray[np.int32]
+    shared_tokens: int  # of them with other entries
+    memory_bytes: int
+    disk_bytes: int
+    pinned: bool
+    in_use: bool
+    hits: int
+    last_used: float
+
+
+@dataclass(frozen=True, slots=True)
 class CacheStats:
     """Counts of one moment; protected + evictable == total."""
 

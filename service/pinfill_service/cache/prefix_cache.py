@@ -436,6 +436,19 @@ class PrefixCache:
                 count += 1
         return count
 
+    def evict_prefix(self, namespace: str, tokens: Tokens) -> bool:
+        """Forgets a cached prefix, files included, as far as no other entry shares it. False: it is protected."""
+        match = self.tree.match(namespace, tokens)
+        node, evicted = match.node, False
+        if match.length < len(tokens) or node.is_protected:
+            return False
+        while not node.is_root and not node.is_protected and not node.children:
+            above = node.parent
+            assert above is not None
+            self.evict(node)
+            node, evicted = above, True
+        return evicted
+
     def _least_valuable(self) -> Node | None:
         """The end of an entry in memory that is worth least, among those that nothing protects or a file holds too."""
         now = self._clock()

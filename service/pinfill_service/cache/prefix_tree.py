@@ -1,8 +1,8 @@
 """The index of everything cached: a token tree whose nodes say where the KV of their tokens can be found.
 
 A node's KV lives in stored pages (its span), in a file (`disk`), in live slots, or in several of them. The tree holds
-no KV and never copies any; it keeps the books. Ideas: SGLang's radix cache (shared nodes, lock references), vLLM's block
-pool (value types).
+no KV and never copies any; it keeps the books. Ideas: SGLang's radix cache (shared nodes, lock references), vLLM's
+block pool (value types).
 """
 
 from __future__ import annotations
@@ -129,6 +129,10 @@ class PrefixTree:
         if namespace not in self._roots:
             self._roots[namespace] = Node(EMPTY, None, 0.0)
         return self._roots[namespace]
+
+    def namespace_of(self, node: Node) -> str:
+        root = node.path()[0].parent
+        return next(name for name, other in self._roots.items() if other is root)
 
     def match(self, namespace: str, tokens: Tokens) -> Match:
         """The longest prefix of `tokens` that is cached. No side effects."""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pinfill_service.commands.console import CommandError, format_bytes, out, print_json
+from pinfill_service.commands.models_show import show_model
 
 if TYPE_CHECKING:
+    from pinfill_service.models.found import FoundModel
     from pinfill_service.models.library import InstalledModel, ModelLibrary
 
 app = typer.Typer(help="List, fetch, import and remove models.", no_args_is_help=True)
@@ -32,6 +34,7 @@ class Row:
     installed: bool
     in_catalogue: bool
     source: str | None
+    outdated: str | None = None
 
 
 @app.command("list")
@@ -46,9 +49,12 @@ def list_models(json: Json = False) -> None:
     table = Table("Model", "Title", "Size", "Licence", "Context", "Installed", box=None, pad_edge=False)
     for row in rows:
         context = "?" if row.context_length is None else f"{row.context_length:,}"
-        installed = "yes" if row.installed else "no"
+        installed = "outdated" if row.outdated else "yes" if row.installed else "no"
         table.add_row(row.name, row.title or "", format_bytes(row.bytes), row.licence or "?", context, installed)
     out().print(table)
+    for row in rows:
+        if row.outdated:
+            typer.echo(row.outdated, err=True)
 
 
 @app.command()
@@ -65,16 +71,56 @@ def pull(
 
 @app.command("import")
 def import_model(
-    path: Annotated[Path, typer.Argument(help="A .gguf file, or a folder with genai_config.json.")],
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|FOLDER|ID]",
+            help="A .gguf file (any part of a split one), a folder with an ONNX model, or the id of a found model. "
+            "Without: what was found.",
+        ),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Its name here; made from the file's name without.")] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Do not round activations to 8 bits: three to four times slower.")
+    ] = False,
+    dtype: Annotated[
+        str | None, typer.Option(help="Which graph of a folder with several: q4, fp16, ... Default: the best here.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Take in a model that is on this machine already. The original stays as it is."""
+    if source is None:
+        found_models(json)
+        return
     from pinfill_service.commands.progress import model_progress
 
+    path, suggested, label = _resolved(source)
     with model_progress() as report:
-        model = library().import_model(path.expanduser(), name, report)
+        model = library().import_model(path, name or suggested, report, label=label, exact=exact, dtype=dtype)
     _tell(model, json)
+
+
+@app.command("found")
+def found_models(json: Json = False) -> None:
+    """List the models that LM Studio, Ollama and Hugging Face's programs have on this machine."""
+    from pinfill_service.models.discovery import find_models
+
+    models = find_models()
+    if json:
+        print_json([{**asdict(model), "path": str(model.path)} for model in models])
+        return
+    for model in models:
+        typer.echo(model.id)
+        for line in _about(model):
+            typer.echo(f"    {line}")
+    if any(model.problem is None for model in models):
+        typer.echo("Import one with: pinfill models import ID", err=True)
+    else:
+        typer.echo(
+            "No model that could be imported was found in the folders of LM Studio, Ollama and Hugging Face. "
+            "Import a file or folder with: pinfill models import PATH",
+            err=True,
+        )
 
 
 @app.command()
@@ -89,6 +135,9 @@ def remove(
         typer.confirm(f"Delete {name}?", abort=True)
     library().remove(name)
     typer.echo(f"{name} is removed.", err=True)
+
+
+app.command("show")(show_model)
 
 
 def library() -> ModelLibrary:
@@ -117,6 +166,27 @@ def pull_if_missing(name: str) -> None:
         pull_model(name)
 
 
+def _resolved(source: str) -> tuple[Path, str | None, str | None]:
+    """(path, suggested name, what the model is said to come from). Raises ModelError for an id that is not there."""
+    from pinfill_service.models.discovery import find_model, names_found_model
+    from pinfill_service.models.library import name_from
+
+    if not names_found_model(source):
+        return Path(source).expanduser(), None, None
+    model = find_model(source)
+    return model.path, name_from(model.name), model.id
+
+
+def _about(model: FoundModel) -> Iterator[str]:
+    """What there is to know about a found model, line by line."""
+    size = None if model.bytes is None else format_bytes(model.bytes)
+    facts = ", ".join(fact for fact in (model.program, size, model.architecture, model.quantisation) if fact)
+    yield facts
+    yield from (f"{note}." for note in model.notes)
+    if model.problem is not None:
+        yield f"Cannot be imported: {model.problem}"
+
+
 def _rows() -> Iterator[Row]:
     from pinfill_service.models.catalog import load_catalog
 
@@ -132,10 +202,12 @@ def _rows() -> Iterator[Row]:
             installed=here is not None,
             in_catalogue=True,
             source=here.source if here else None,
+            outdated=here.outdated if here else None,
         )
     for model in installed.values():
         context = _context_length(model.path)
-        yield Row(model.name, None, model.licence, context, model.bytes_on_disk, True, False, model.source)
+        size = model.bytes_on_disk
+        yield Row(model.name, None, model.licence, context, size, True, False, model.source, model.outdated)
 
 
 def _context_length(folder: Path) -> int | None:

@@ -12,10 +12,12 @@ from pinfill_service.commands.console import err, format_bytes
 _TITLES = {
     "download": "Downloading",
     "unpack": "Unpacking",
+    "check": "Checking",
     "layers": "Converting layers",
+    "copy": "Copying",
     "waiting": "Waiting for another process that works on this model",
 }
-_IN_BYTES = frozenset({"download", "unpack"})
+_IN_BYTES = frozenset({"download", "unpack", "check", "copy"})
 
 
 @contextmanager

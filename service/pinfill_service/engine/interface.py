@@ -7,6 +7,7 @@ everything above the engine imports and tests without them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -185,11 +186,67 @@ class EngineStats:
     mismatches_total: int  # recorded and real KV length disagreed; each was turned into a miss
 
 
+@dataclass(frozen=True, slots=True)
+class EntryInfo:
+    """One cached prefix: a path in the prefix tree. Bytes of what it shares with others count in each of them."""
+
+    id: str  # SHA-256 over namespace and token ids: the same prefix always has the same
+    tokens: int
+    shared_tokens: int  # of them with other entries
+    memory_bytes: int
+    disk_bytes: int
+    in_memory: bool
+    pinned: bool
+    in_use: bool
+    hits: int
+    idle_seconds: float
+    saves_seconds: float  # of prefill for each hit
+    token_ids: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixState:
+    """How much of a prefix is there: tokens in memory or on disk, and whether all of it is in files."""
+
+    cached_tokens: int
+    in_memory: bool
+    on_disk: bool
+
+
+class Prefixes(Protocol):
+    """What is cached, for people to see and touch. Futures are resolved on the engine thread, between two chunks."""
+
+    def entries(self) -> Future[list[EntryInfo]]: ...
+
+    def state(self, token_ids: Sequence[int]) -> Future[PrefixState]: ...
+
+    def pin(self, token_ids: Sequence[int]) -> Future[bool]:
+        """Keeps a cached prefix until `unpin`. False: it is not cached in full."""
+        ...
+
+    def unpin(self, token_ids: Sequence[int]) -> Future[None]:
+        """Takes one pin back and deletes the files that only it needed."""
+        ...
+
+    def save(self, token_ids: Sequence[int]) -> Future[None]:
+        """Writes a cached prefix to the disk. Fails with OSError, or LookupError when it is not cached in full."""
+        ...
+
+    def evict(self, entry_id: str) -> Future[bool]:
+        """Forgets an entry that nothing protects, as far as no other shares it. False: there is no such one."""
+        ...
+
+    def evict_unpinned(self) -> Future[int]: ...
+
+
 class Engine(Protocol):
     """Generates tokens. Every method may be called from any thread."""
 
     @property
     def model(self) -> ModelInfo: ...
+
+    @property
+    def prefixes(self) -> Prefixes: ...
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         """Queues a request and returns its id. `on_event` is called on the engine thread and must not block.

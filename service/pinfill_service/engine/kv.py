@@ -380,6 +380,13 @@ class KvSlots:
             raise ValueError(f"the state of slot {slot} is not that of its {self._lengths[slot]} tokens")
         return Checkpoint(self._lengths[slot], tuple(array[slot].copy() for array in self._states.values()))
 
+    def stored_checkpoint(self, length: int, state: Sequence[Array]) -> Checkpoint:
+        """A checkpoint whose state is somewhere else. Raises ValueError for state of other shapes."""
+        wanted = [(tensor.shape, tensor.dtype) for tensor in self._states]
+        if [(array.shape, array.dtype) for array in state] != wanted:
+            raise ValueError("state of other shapes or types than this model's")
+        return Checkpoint(length, tuple(state))
+
     def restore(self, slot: int, checkpoint: Checkpoint) -> None:
         """Goes back to a checkpoint of a sequence whose KV the slot still holds."""
         self.truncate(slot, checkpoint.length)

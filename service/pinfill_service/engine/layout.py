@@ -3,124 +3,65 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-# Everything in a folder that can change an answer. Names, licences and the like cannot.
-_FINGERPRINTED = ("*.onnx", "*.onnx.data", "*.onnx_data*", "*.bin", "genai_config.json", "tokenizer*.json", "*.jinja")
+import psutil
 
+from pinfill_service.engine.graph_facts import GraphFacts
+from pinfill_service.engine.layout_files import LayoutError, ModelFolder
+from pinfill_service.engine.layout_genai import CONFIG as GENAI_CONFIG
+from pinfill_service.engine.layout_genai import read_genai
+from pinfill_service.engine.layout_model import ModelLayout, Names
+from pinfill_service.engine.layout_transformers import CONFIG as TRANSFORMERS_CONFIG
+from pinfill_service.engine.layout_transformers import read_transformers
 
-class LayoutError(ValueError):
-    """The folder cannot be run; the message says why in one sentence."""
+__all__ = ["GENAI_CONFIG", "GraphFacts", "LayoutError", "ModelLayout", "Names", "fingerprint", "read_layout"]
 
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The graph's own names for what the engine feeds and reads. `past` and `present` map a pattern's layer number."""
-
-    input_ids: str = "input_ids"
-    attention_mask: str = "attention_mask"
-    position_ids: str = "position_ids"
-    logits: str = "logits"
-    past_key: str = "past_key_values.%d.key"
-    past_value: str = "past_key_values.%d.value"
-    present_key: str = "present.%d.key"
-    present_value: str = "present.%d.value"
-    use_cache_branch: str = "use_cache_branch"  # of merged decoders
-    states: tuple[tuple[str, str], ...] = ()  # (past, present) patterns of state beside KV: convolution, SSM
+# What cannot change an answer. Everything else in a folder might: weights may have any name.
+_NOT_FINGERPRINTED = {".md", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".pdf"}
+_OWN = "pinfill.json"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLayout:
-    """One model folder, whichever program wrote it."""
+def read_layout(folder: Path, *, dtype: str | None = None, memory: int | None = None) -> ModelLayout:
+    """Reads a folder of onnxruntime-genai (genai_config.json), optimum or transformers.js (config.json).
 
-    folder: Path
-    graph: Path
-    names: Names
-    context_length: int
-    vocab_size: int
-    head_size: int  # graphs may leave it symbolic
-    eos_ids: tuple[int, ...]
-    bos_id: int | None
-    session_options: Mapping[str, str]
-    source: str = "onnxruntime-genai"  # or "optimum", "transformers.js"
-    appends_in_place: bool = True  # False: past and present are different tensors, KV grows by concatenation
-
-
-def read_layout(folder: Path) -> ModelLayout:
-    """Reads genai_config.json. Raises LayoutError for anything that is missing, malformed or not supported."""
-    path = folder / "genai_config.json"
+    `dtype` chooses among the graphs of a transformers.js folder ("fp32", "q4", ...); otherwise the best for a CPU that
+    fits in `memory` bytes (half of the machine's) is taken. No weights are read. Raises LayoutError, in one sentence,
+    for anything that is missing, malformed or not supported.
+    """
+    files = ModelFolder(folder)
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        return _from_genai(folder, config)
-    except FileNotFoundError as error:
-        raise LayoutError(f"{folder} has no genai_config.json: not an onnxruntime-genai model folder") from error
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise LayoutError(f"{path} cannot be read: {error}") from error
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, LayoutError):
-            raise
-        raise LayoutError(f"{path} is malformed: {type(error).__name__} {error}") from error
+        config = files.config(GENAI_CONFIG)
+        if config is not None:
+            if dtype is not None:
+                raise LayoutError(f"{folder} holds one graph, named by {GENAI_CONFIG}: there is no dtype to choose")
+            return read_genai(files, config)
+        config = files.config(TRANSFORMERS_CONFIG)
+        if config is not None:
+            half = psutil.virtual_memory().total // 2 if memory is None else memory
+            return read_transformers(files, config, dtype=dtype, memory=half)
+    except OSError as error:
+        raise LayoutError(f"{folder} cannot be read: {error.strerror or error}") from error
+    raise LayoutError(f"{folder} has no {GENAI_CONFIG} and no {TRANSFORMERS_CONFIG}: {_advice(folder)}")
 
 
-def _from_genai(folder: Path, config: Any) -> ModelLayout:
-    model = config["model"]
-    decoder = model["decoder"]
-    inputs, outputs = decoder.get("inputs", {}), decoder.get("outputs", {})
-    if any("conv" in key or "recurrent" in key or "ssm" in key for key in inputs):
-        raise LayoutError("this model carries recurrent state, which this version does not run yet")
-    if not config.get("search", {}).get("past_present_share_buffer", False):
-        raise LayoutError("this model's KV grows by concatenation, which this version does not run yet")
-    default = Names()
-    names = Names(
-        input_ids=inputs.get("input_ids", "input_ids"),
-        attention_mask=inputs.get("attention_mask", "attention_mask"),
-        position_ids=inputs.get("position_ids", "position_ids"),
-        logits=outputs.get("logits", "logits"),
-        past_key=inputs.get("past_key_names", default.past_key),
-        past_value=inputs.get("past_value_names", default.past_value),
-        present_key=outputs.get("present_key_names", default.present_key),
-        present_value=outputs.get("present_value_names", default.present_value),
-    )
-    eos = model.get("eos_token_id", [])
-    return ModelLayout(
-        folder=folder,
-        graph=_inside(folder, decoder["filename"]),
-        names=names,
-        context_length=int(model["context_length"]),
-        vocab_size=int(model["vocab_size"]),
-        head_size=int(decoder["head_size"]),
-        eos_ids=tuple(int(i) for i in (eos if isinstance(eos, list) else [eos])),
-        bos_id=model.get("bos_token_id"),
-        session_options=_session_options(decoder.get("session_options", {})),
-    )
-
-
-def _inside(folder: Path, name: str) -> Path:
-    """A file of the folder; a name that leads elsewhere is refused."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise LayoutError(f"genai_config.json names a file outside its folder: {name!r}")
-    if not path.is_file():
-        raise LayoutError(f"{folder} has no {name}")
-    return path
-
-
-def _session_options(options: Mapping[str, Any]) -> dict[str, str]:
-    """The session configuration entries among onnxruntime-genai's options (those with a dotted name)."""
-    return {key: str(value) for key, value in options.items() if re.fullmatch(r"[a-z_]+(\.[a-z0-9_]+)+", key)}
+def _advice(folder: Path) -> str:
+    """Where the model may be instead."""
+    inner = [path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{GENAI_CONFIG}")]
+    if inner:
+        return f"take one of the folders in it, for example {inner[0].relative_to(folder).as_posix()}"
+    return "not a model folder of onnxruntime-genai, optimum or transformers.js"
 
 
 def fingerprint(folder: Path) -> str:
     """SHA-256 over the names and contents of all files that can change an answer."""
-    files = {path for pattern in _FINGERPRINTED for path in folder.rglob(pattern) if path.is_file()}
     digest = hashlib.sha256()
-    for path in sorted(files):
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in name.parts)
+        if hidden or name.name == _OWN or path.suffix.lower() in _NOT_FINGERPRINTED or not path.is_file():
+            continue
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+        digest.update(f"{name.as_posix()}\0{content}\n".encode())
     return digest.hexdigest()

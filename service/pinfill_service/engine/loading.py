@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 
+from pinfill_service.cache.kv_file import Identity
+from pinfill_service.cache.kv_folder import KvFolder
 from pinfill_service.engine.interface import ModelInfo
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.layout import GENAI_CONFIG, ModelLayout, fingerprint, read_layout
 from pinfill_service.engine.layout_files import ModelFolder
+from pinfill_service.engine.persistence import Persistence
+from pinfill_service.engine.processor import processor
 from pinfill_service.engine.provider_choice import ProviderChoice, choose_provider
 from pinfill_service.engine.provider_folder import ryzenai_options
 from pinfill_service.engine.provider_libraries import survey
+from pinfill_service.engine.providers import load_onnxruntime
 from pinfill_service.engine.scheduler import OnnxEngine
 from pinfill_service.engine.session import DecoderSession
 from pinfill_service.engine.worker import Worker
-from pinfill_service.settings import Settings
+from pinfill_service.settings import Settings, home
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +62,33 @@ def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None =
         clock=time.monotonic,
         no_reuse=_INEXACT if layout.facts.scales_whole_chunks else None,
     )
-    return OnnxEngine(model, worker, queue_limit=settings.queue_limit)
+    make_persistence = (
+        partial(_persistence, worker, _identity(model, kv), settings) if settings.disk_budget_mib else None
+    )
+    return OnnxEngine(model, worker, queue_limit=settings.queue_limit, make_persistence=make_persistence)
+
+
+def _persistence(
+    worker: Worker, identity: Identity, settings: Settings, call: Callable[[Callable[[], None]], None]
+) -> Persistence | None:
+    """What keeps prefixes on disk, with everything restored that an earlier run kept; None where there is no folder."""
+    try:
+        folder = KvFolder(home() / "kv" / identity.model[:16], identity)
+        persistence = Persistence(
+            worker.cache, worker.kv, folder, budget_bytes=settings.disk_budget_mib << 20, run_on_engine=call
+        )
+        count = persistence.restore()
+    except OSError as error:
+        log.warning("nothing is kept on disk: %s", error)
+        return None
+    if count:
+        log.info("%d files of cached prefixes found", count)
+    return persistence
+
+
+def _identity(model: ModelInfo, kv: KvSlots) -> Identity:
+    runtime = f"onnxruntime {load_onnxruntime().__version__}, {model.provider}, {processor()}"
+    return Identity(model.fingerprint, runtime, kv.layout)
 
 
 def _choose_provider(layout: ModelLayout, settings: Settings) -> ProviderChoice:

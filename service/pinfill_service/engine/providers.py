@@ -23,4 +23,3 @@ def load_onnxruntime() -> Any:
     if version < MINIMUM:
         raise RuntimeMissingError(f"onnxruntime {onnxruntime.__version__} is too old: 1.23 or later is needed")
     return onnxruntime
-

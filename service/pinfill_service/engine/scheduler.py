@@ -23,6 +23,8 @@ from pinfill_service.engine.interface import (
     GenerationRequest,
     ModelInfo,
 )
+from pinfill_service.engine.persistence import Persistence
+from pinfill_service.engine.prefixes import WorkerPrefixes
 from pinfill_service.engine.sampler import Sampler
 from pinfill_service.engine.sequence import Sequence
 from pinfill_service.engine.worker import Worker
@@ -35,6 +37,9 @@ SETTLE_AFTER_SECONDS = 0.5
 _STATS_WAIT_SECONDS = 0.25
 
 
+Call = Callable[[Callable[[], None]], None]
+
+
 class OnnxEngine:
     """Implements `interface.Engine` on ONNX Runtime. Public methods are safe from any thread."""
 
@@ -45,7 +50,9 @@ class OnnxEngine:
         *,
         queue_limit: int = 256,
         clock: Callable[[], float] = time.monotonic,
+        make_persistence: Callable[[Call], Persistence | None] | None = None,
     ) -> None:
+        """`make_persistence` gets the function that runs another one on the engine thread."""
         self._model, self._worker = model, worker
         self._clock, self._queue_limit = clock, queue_limit
         self._ids = itertools.count(1)
@@ -54,10 +61,12 @@ class OnnxEngine:
         self._inbox: deque[Sequence] = deque()
         self._cancelled: dict[int, bool] = {}
         self._calls: deque[Callable[[], None]] = deque()
-        self._closing = False
+        self._closing = self._ended = False
         self._open: set[int] = set()
         # The engine thread's own:
         self._idle_since = clock()
+        self._persistence = None if make_persistence is None else make_persistence(self.call)
+        self.prefixes = WorkerPrefixes(worker, self.call, clock, self._persistence)
         self._last_stats = worker.stats()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
@@ -122,7 +131,17 @@ class OnnxEngine:
         ready.wait(_STATS_WAIT_SECONDS)
         return self._last_stats
 
+    def call(self, function: Callable[[], None]) -> None:
+        """Runs a function on the engine thread, between two chunks. Raises EngineClosedError when that has ended."""
+        with self._changed:
+            if self._ended:
+                raise EngineClosedError("The service is shutting down.")
+            self._calls.append(function)
+            self._changed.notify()
+
     def close(self) -> None:
+        if self._persistence is not None:
+            self._persistence.close()
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -139,6 +158,18 @@ class OnnxEngine:
                 self._worker.fail(self._worker.sequences, EngineError("Internal error in the engine."))
         self._worker.fail(self._worker.sequences, EngineClosedError("The service is shutting down."))
         self._last_stats = self._worker.stats()
+        with self._changed:
+            self._ended = True
+            calls = list(self._calls)
+        self._run_calls(calls)
+
+    @staticmethod
+    def _run_calls(calls: list[Callable[[], None]]) -> None:
+        for call in calls:
+            try:
+                call()
+            except Exception:  # whoever asked is not told, but everybody else is served
+                log.exception("something asked of the engine thread failed")
 
     def _turn(self) -> None:
         if self._worker.has_work:
@@ -164,8 +195,7 @@ class OnnxEngine:
             closing = self._closing
         for sequence in arrived:
             self._worker.add(sequence)
-        for call in calls:
-            call()
+        self._run_calls(calls)
         for sequence in self._worker.sequences if cancelled else []:
             if sequence.id in cancelled:
                 self._worker.cancel(sequence, keep_reply=cancelled[sequence.id])

@@ -12,6 +12,11 @@ from pinfill_service.engine.interface import Event, GenerationRequest, Timings, 
 from pinfill_service.engine.sampler import Sampler
 
 
+def namespace(salt: str, *, long_rope: bool) -> str:
+    """Nothing is shared between namespaces; positions rotated by another table are other KV."""
+    return f"long rope\0{salt}" if long_rope else salt
+
+
 @dataclass(slots=True, eq=False)
 class Sequence:
     """Prompt, position, generated tokens and times of one request. Lives on the engine thread after `submit`."""
@@ -35,8 +40,7 @@ class Sequence:
 
     @property
     def namespace(self) -> str:
-        """Nothing is shared between namespaces; positions rotated by another table are other KV."""
-        return f"long rope\0{self.request.salt}" if self.long_rope else self.request.salt
+        return namespace(self.request.salt, long_rope=self.long_rope)
 
     @property
     def generated(self) -> int:

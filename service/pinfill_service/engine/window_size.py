@@ -21,7 +21,7 @@ _HEAD_SIZE = 16
 
 @cache
 def counts_itself() -> bool:
-    """Whether the installed onnxruntime counts the token itself, found out by asking it: a window of 1 over 2 tokens."""
+    """Whether the installed onnxruntime counts the token itself, found out with a window of 1 over 2 tokens."""
     session = load_onnxruntime().InferenceSession(_probe().SerializeToString(), providers=["CPUExecutionProvider"])
     token = np.ones((1, 1, _HEAD_SIZE), np.float32)
     past = np.zeros((1, 1, 1, _HEAD_SIZE), np.float32)

@@ -30,7 +30,7 @@ from pinfill_service.engine.interface import (
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.prompt_queue import PromptQueue
 from pinfill_service.engine.sampler import Logits, token_logprob
-from pinfill_service.engine.sequence import Sequence
+from pinfill_service.engine.sequence import Sequence, namespace
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +102,19 @@ class Worker:
     @property
     def sequences(self) -> list[Sequence]:
         return [*self._prompts.waiting, *self._prompts.prefilling, *self._decoding]
+
+    @property
+    def kv(self) -> KvSlots:
+        return self._kv
+
+    def namespace_for(self, tokens: int) -> str:
+        """The namespace of unsalted prompts of this length."""
+        switch = self._session.rope_switch
+        return namespace("", long_rope=switch is not None and tokens > switch)
+
+    def prefill_seconds(self, tokens: int) -> float:
+        """What evaluating a prompt of this length costs here, as far as has been measured."""
+        return self._cost.seconds(0, tokens)
 
     @property
     def has_work(self) -> bool:

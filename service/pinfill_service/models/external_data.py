@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,50 +15,88 @@ from onnx import GraphProto, ModelProto, TensorProto, helper
 INLINE_BYTES = 1024
 ALIGNMENT = 64
 
-_ONNX_TYPES = {
+_ONNX_TYPES: dict[np.dtype[Any], int] = {
     np.dtype(np.float32): TensorProto.FLOAT,
+    np.dtype(np.float16): TensorProto.FLOAT16,
     np.dtype(np.uint8): TensorProto.UINT8,
+    np.dtype(np.int8): TensorProto.INT8,
     np.dtype(np.int64): TensorProto.INT64,
     np.dtype(np.int32): TensorProto.INT32,
 }
+# numpy has no bfloat16.
+_ITEM_BYTES: dict[int, int] = {known: dtype.itemsize for dtype, known in _ONNX_TYPES.items()}
+_ITEM_BYTES[TensorProto.BFLOAT16] = 2
+
+
+class Region:
+    """The place of one tensor, filled from its first byte to its last in as many pieces as suits."""
+
+    def __init__(self, tensor: TensorProto, size: int, file: io.BufferedWriter, offset: int) -> None:
+        self.tensor = tensor
+        self._file, self._offset = file, offset
+        self.missing = size
+
+    def append(self, array: NDArray[Any]) -> None:
+        """The next bytes. Only their number counts: shape and type are the tensor's."""
+        if array.nbytes > self.missing:
+            raise ValueError(f"{array.nbytes} bytes for {self.tensor.name}, which has room for {self.missing}")
+        self.missing -= array.nbytes
+        if self.tensor.data_location != TensorProto.EXTERNAL:
+            self.tensor.raw_data += array.tobytes()
+            return
+        self._file.seek(self._offset)
+        self._file.write(np.asarray(array, order="C").data.cast("B"))
+        self._offset += array.nbytes
 
 
 class ExternalData:
-    """Appends arrays to `FOLDER/NAME` and returns the TensorProto that points at them."""
+    """Puts tensors into `FOLDER/NAME` and returns the TensorProto that points at them; small ones hold their own bytes.
+
+    Left without an exception, every reserved region has been filled.
+    """
 
     def __init__(self, folder: Path, name: str = "model.onnx.data") -> None:
         self._name = name
         self._file: io.BufferedWriter = (folder / name).open("wb")
+        self._end = 0
+        self._regions: list[Region] = []
 
     def __enter__(self) -> ExternalData:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._file.close()
+        unfilled = [region.tensor.name for region in self._regions if region.missing]
+        if kind is None and unfilled:
+            raise ValueError(f"not all bytes were written of {', '.join(unfilled)}")
+
+    def reserve(self, name: str, data_type: int, shape: tuple[int, ...]) -> Region:
+        """Room for a tensor of ONNX type `data_type`; other tensors may be written before it is full."""
+        size = math.prod(shape) * _ITEM_BYTES[data_type]
+        tensor = TensorProto(name=name, data_type=data_type, dims=shape)
+        offset = self._end + -self._end % ALIGNMENT
+        if size >= INLINE_BYTES:
+            tensor.data_location = TensorProto.EXTERNAL
+            for key, value in (("location", self._name), ("offset", offset), ("length", size)):
+                tensor.external_data.add(key=key, value=str(value))
+            self._end = offset + size
+        region = Region(tensor, size, self._file, offset)
+        self._regions.append(region)
+        return region
 
     def tensor(self, name: str, array: NDArray[Any]) -> TensorProto:
         """Stores `array` and returns an initializer called `name`."""
-        array = np.asarray(array, order="C")
-        if array.nbytes < INLINE_BYTES:
-            tensor: TensorProto = helper.make_tensor(
-                name, _ONNX_TYPES[array.dtype], array.shape, array.tobytes(), raw=True
-            )
-            return tensor
-        self._file.write(b"\0" * (-self._file.tell() % ALIGNMENT))
-        offset = self._file.tell()
-        self._file.write(array.data.cast("B"))
-        return self._reference(name, _ONNX_TYPES[array.dtype], array.shape, offset, array.nbytes)
+        region = self.reserve(name, _ONNX_TYPES[array.dtype], array.shape)
+        region.append(array)
+        return region.tensor
 
     def alias(self, name: str, tensor: TensorProto, shape: tuple[int, ...]) -> TensorProto:
-        """The bytes of an already stored tensor under another name and shape: stored once, used twice."""
-        at = {entry.key: entry.value for entry in tensor.external_data}
-        return self._reference(name, tensor.data_type, shape, int(at["offset"]), int(at["length"]))
-
-    def _reference(self, name: str, data_type: int, shape: tuple[int, ...], offset: int, length: int) -> TensorProto:
-        tensor = TensorProto(name=name, data_type=data_type, dims=shape, data_location=TensorProto.EXTERNAL)
-        for key, value in (("location", self._name), ("offset", offset), ("length", length)):
-            tensor.external_data.add(key=key, value=str(value))
-        return tensor
+        """The bytes of an already filled tensor under another name and shape: stored once, used twice."""
+        other = TensorProto()
+        other.CopyFrom(tensor)
+        other.name = name
+        other.dims[:] = shape
+        return other
 
 
 class GraphBuilder:
@@ -86,8 +125,10 @@ class GraphBuilder:
         return name
 
     def initializer(self, tensor: TensorProto) -> str:
-        self._constants.add(tensor.name)
-        self._graph.initializer.append(tensor)
+        """As `constant`, for what the data file holds already."""
+        if tensor.name not in self._constants:
+            self._constants.add(tensor.name)
+            self._graph.initializer.append(tensor)
         return str(tensor.name)
 
     def input(self, name: str, data_type: int, shape: list[int | str]) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import onnx
 
+from pinfill_service.models.architectures import Architecture, architecture_of
+from pinfill_service.models.architectures.config import DecoderConfig
+from pinfill_service.models.architectures.decoder import Decoder
 from pinfill_service.models.external_data import ExternalData
 from pinfill_service.models.gguf_file import GgufError, GgufFile
-from pinfill_service.models.gguf_llama import LlamaConfig, LlamaGraph
 from pinfill_service.models.gguf_tokenizer import special_ids, write_tokenizer
 from pinfill_service.models.weights import ACCURACY_LEVEL, UnsupportedTensorError
 
@@ -23,34 +26,46 @@ def convert_gguf(
 ) -> None:
     """Writes model.onnx, its data, genai_config.json and the tokenizer's files into the existing `folder`.
 
-    `progress(what, done, total)` is called as layers are written. `accuracy_level` is MatMulNBits': 4 rounds
+    `progress("layers", done, total)` is called as layers are written. `accuracy_level` is MatMulNBits': 4 rounds
     activations to int8, 0 leaves them float. Raises GgufError, in one sentence, for a file that is broken or needs
-    something this version cannot do exactly.
+    something this version cannot do exactly. After this or any other exception, also one out of `progress`, the folder
+    is as it was.
     """
     file = GgufFile(gguf)
-    if file.architecture != "llama":
-        raise GgufError(f"{gguf.name} is a {file.architecture} model; this version converts llama models only")
-    write_tokenizer(file, folder)
-    config = LlamaConfig.read(file)
+    architecture = architecture_of(file)
+    config = architecture.read(file)
+    with TemporaryDirectory(prefix=".converting-", dir=folder) as name:
+        unfinished = Path(name)
+        write_tokenizer(file, unfinished)
+        _write_graph(file, config, unfinished, progress, accuracy_level)
+        text = json.dumps(genai_config(file, config, architecture), indent=2)
+        (unfinished / "genai_config.json").write_text(text, encoding="utf-8")
+        for path in unfinished.iterdir():
+            path.replace(folder / path.name)
+
+
+def _write_graph(
+    file: GgufFile, config: DecoderConfig, folder: Path, progress: Progress | None, accuracy_level: int
+) -> None:
+    def layers(done: int, total: int) -> None:
+        if progress is not None:
+            progress("layers", done, total)
+
     try:
         with ExternalData(folder) as data:
-            model = LlamaGraph(file, config, data, accuracy_level).build(
-                None if progress is None else lambda done, total: progress("layers", done, total)
-            )
+            model = Decoder(file, config, data, accuracy_level).build(layers)
     except UnsupportedTensorError as error:
-        raise GgufError(f"{gguf.name} cannot be converted exactly: {error}") from error
+        raise GgufError(f"{file.path.name} cannot be converted exactly: {error}") from error
     onnx.save(model, folder / "model.onnx")
-    text = json.dumps(genai_config(file, config), indent=2)
-    (folder / "genai_config.json").write_text(text, encoding="utf-8")
 
 
-def genai_config(file: GgufFile, config: LlamaConfig) -> dict[str, Any]:
+def genai_config(file: GgufFile, config: DecoderConfig, architecture: Architecture) -> dict[str, Any]:
     """genai_config.json as onnxruntime-genai reads it."""
     ids = special_ids(file)
-    eos = sorted({ids[role] for role in ("eos", "eot") if role in ids})
+    eos = sorted({ids[role] for role in ("eos", "eot", "eom") if role in ids})
     return {
         "model": {
-            "type": "llama",
+            "type": architecture.GENAI_TYPE,
             "context_length": config.context_length,
             "vocab_size": config.vocabulary,
             **({"bos_token_id": ids["bos"]} if "bos" in ids else {}),

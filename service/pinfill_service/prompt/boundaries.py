@@ -8,12 +8,14 @@ an earlier one, but not a whole message, is not tokenised from the start again.
 
 from __future__ import annotations
 
-import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from tokenizers import Tokenizer
+
+from pinfill_service.prompt.tokenizer_state import tokenizer_state
 
 CHUNK_CHARACTERS = 1024
 
@@ -26,7 +28,7 @@ class Boundaries:
     """Cuts texts for one tokenizer. Without knowledge of a safe cut a text stays whole."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        state = json.loads(tokenizer.to_str())
+        state = tokenizer_state(tokenizer)
         self._tokens = _token_pattern(state["added_tokens"])
         self._words = _WORD_START if _cuts_at_words(tokenizer, state) else None
 
@@ -57,15 +59,31 @@ def _token_pattern(tokens: list[dict[str, Any]]) -> re.Pattern[str] | None:
     The tokenizer finds added tokens that are not "normalized" in the raw text, leftmost and longest first, before
     anything else happens. A cut in front of a match therefore changes nothing, unless a token also takes white space or
     looks at letters on its left (lstrip, single_word), or takes white space on its right (rstrip) that another added
-    token could begin with.
+    token could begin with. Tokens that may begin inside another one are left out: runs of line breaks, for example.
     """
     raw = [token for token in tokens if not token["normalized"] and token["content"]]
     if not raw or any(token["lstrip"] or token["single_word"] for token in tokens):
         return None
     if any(token["rstrip"] for token in raw) and any(token["content"][0].isspace() for token in raw):
         return None
-    contents = sorted((token["content"] for token in raw), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, contents)))
+    by_beginning: defaultdict[str, list[str]] = defaultdict(list)  # Gemma has 6,414: too many to try one by one
+    for content in _never_inside([token["content"] for token in raw]):
+        by_beginning[content[:2]].append(re.escape(content[2:]))
+    if not by_beginning:
+        return None
+    return re.compile("|".join(f"{re.escape(start)}(?:{'|'.join(ends)})" for start, ends in by_beginning.items()))
+
+
+def _never_inside(contents: list[str]) -> list[str]:
+    """Those whose first two characters (or the only one) occur in no content but at its beginning."""
+    inside = {content[at : at + 2] for content in contents for at in range(1, len(content))}
+    firsts = {pair[0] for pair in inside}
+    lasts = {pair for pair in inside if len(pair) == 1}
+    return [
+        content
+        for content in contents
+        if content[:2] not in inside and content[0] not in (lasts if len(content) > 1 else firsts)
+    ]
 
 
 def _cuts_at_words(tokenizer: Tokenizer, state: dict[str, Any]) -> bool:

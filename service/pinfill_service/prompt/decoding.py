@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from tokenizers import Tokenizer as FastTokenizer
+
+from pinfill_service.prompt.tokenizer_state import tokenizer_state
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _REPLACEMENT = "\ufffd"
@@ -29,10 +30,11 @@ class Vocabulary:
     """What single tokens are made of. `exact` says that a text is the concatenation of its tokens' bytes."""
 
     def __init__(self, tokenizer: FastTokenizer) -> None:
-        state = json.loads(tokenizer.to_str())
+        state = tokenizer_state(tokenizer)
         self._tokenizer = tokenizer
         self._special = frozenset(token["id"] for token in state["added_tokens"] if token["special"])
         self._to_bytes = _byte_rule(state.get("decoder"))
+        self._strips = _strips_first_space(state.get("decoder"))
         self._cache: dict[int, TokenBytes] = {}
 
     @property
@@ -54,9 +56,17 @@ class Vocabulary:
         return found
 
     def decode(self, ids: Sequence[int], *, skip_special: bool = False) -> str:
-        """The text of a run of tokens; ids the vocabulary does not have are left out."""
-        text: str = self._tokenizer.decode(self.known(ids), skip_special_tokens=skip_special)
-        return text
+        """The text of a run of tokens; ids the vocabulary does not have are left out.
+
+        Of an `exact` vocabulary it is the text that streaming makes of them, less the space that some put in front of a
+        text when they encode it.
+        """
+        if not self.exact:
+            text: str = self._tokenizer.decode(self.known(ids), skip_special_tokens=skip_special)
+            return text
+        shown = (token_id for token_id in ids if not (skip_special and token_id in self._special))
+        text = b"".join(self.token(token_id).data for token_id in shown).decode("utf-8", "replace")
+        return text.removeprefix(" ") if self._strips else text
 
     def _build(self, token_id: int) -> TokenBytes:
         content = self._tokenizer.id_to_token(token_id) if 0 <= token_id < 1 << 32 else None
@@ -125,6 +135,11 @@ def _byte_rule(decoder: dict[str, Any] | None) -> Callable[[str], bytes] | None:
     if steps[:3] == ["Replace", "ByteFallback", "Fuse"] and steps[3:] in ([], ["Strip"]):
         return _sentencepiece
     return None
+
+
+def _strips_first_space(decoder: dict[str, Any] | None) -> bool:
+    steps = [] if decoder is None else decoder.get("decoders", [])
+    return any(step["type"] == "Strip" and step["start"] == 1 for step in steps)
 
 
 def _byte_level(content: str) -> bytes:

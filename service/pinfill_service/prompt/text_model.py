@@ -34,7 +34,8 @@ class TextModel:
     stop_ids: frozenset[int]
 
     def chat_prompt(self, request: ChatRequest) -> ChatPrompt:
-        """Renders and encodes a conversation. Special tokens come from the template alone, BOS included.
+        """Renders and encodes a conversation. Special tokens come from the template; a BOS that the model wants and the
+        template leaves out is added.
 
         Raises TemplateError.
         """
@@ -44,7 +45,7 @@ class TextModel:
             continue_final_message=request.continue_final_message,
             options=request.template_options,
         )
-        encoded = self.tokenizer.encode_pieces(text)
+        encoded = self.tokenizer.encode_prompt_pieces(text)
         return ChatPrompt(text, encoded.ids, label_segments(text, encoded, request.messages, self.stop_ids))
 
 

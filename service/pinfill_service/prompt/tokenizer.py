@@ -76,11 +76,16 @@ class TextTokenizer:
         return self.encode_pieces(text).ids
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Token ids of a raw prompt: with exactly one BOS when the model wants one."""
-        ids = self.encode(text)
-        if self.add_bos and self.bos_id is not None and ids[:1] != [self.bos_id]:
-            return [self.bos_id, *ids]
-        return ids
+        """Token ids of a prompt: with exactly one BOS in front when the model wants one."""
+        return self.encode_prompt_pieces(text).ids
+
+    def encode_prompt_pieces(self, text: str) -> Encoded:
+        """Like `encode_pieces`, with exactly one BOS in front when the model wants one: a part of the first piece."""
+        encoded = self.encode_pieces(text)
+        if not self.add_bos or self.bos_id is None or encoded.ids[:1] == [self.bos_id]:
+            return encoded
+        later = (Piece(piece.character, piece.token + 1) for piece in encoded.pieces[1:])
+        return Encoded([self.bos_id, *encoded.ids], (*encoded.pieces[:1], *later))
 
     def encode_pieces(self, text: str) -> Encoded:
         """Token ids of `text` with the piece boundaries. Lone surrogates, which are no text, become U+FFFD."""

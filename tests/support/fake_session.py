@@ -46,6 +46,7 @@ class FakeSession:
     def __init__(self, kv: FakeKv) -> None:
         self.kv = kv
         self.rope_switch: int | None = None
+        self.final_from = 0
         self.long_rope: dict[int, bool] = {}
         self.prefilled: list[tuple[int, int]] = []  # slot, tokens
         self.decoded: list[tuple[int, int]] = []  # first, last

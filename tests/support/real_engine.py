@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pinfill_service.engine.interface import (
     Event,
@@ -86,9 +87,10 @@ class Client:
 
 
 @contextmanager
-def engine(**flags: int) -> Iterator[Client]:
-    """An engine with the given settings, closed at the end."""
-    running = load_engine(default_model(), "smollm2-135m", Settings.from_flags(**flags))
+def engine(folder: Path | None = None, **flags: int) -> Iterator[Client]:
+    """An engine with the given settings, closed at the end. It keeps nothing on disk."""
+    settings = Settings.from_flags(disk_budget_mib=0, **flags)
+    running = load_engine(folder or default_model(), "tested", settings)
     try:
         yield Client(running)
     finally:

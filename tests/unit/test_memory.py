@@ -26,6 +26,7 @@ class WritingSession:
     """Fills KV with the tokens' ids and always names token 1."""
 
     rope_switch = None
+    final_from = 0
 
     def __init__(self, kv: KvSlots) -> None:
         self.kv = kv

@@ -452,3 +452,38 @@ def test_a_background_prompt_gives_its_only_slot_away_and_goes_on_where_it_was()
     fake.worker.cache.evict_all()
     assert fake.worker.cache.reusable("", np.array([*prompt, 5, 6], np.int32)) == 80, "the pin was evicted"
     check_books(fake.worker.cache, fake.kv)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_chunk_leaves_attention_with_a_single_row(data: st.DataObject) -> None:
+    """Neither one token nor a multiple of 16 and one: onnxruntime would take other kernels for the last row."""
+    chunk = data.draw(st.integers(16, 70))
+    fake = FakeWorker(slots=2, chunk=chunk, state_bytes=data.draw(st.sampled_from([0, 8])))
+    for _ in range(3):
+        prompt = [7] * data.draw(st.integers(0, 90)) + [8] * data.draw(st.integers(2, 90))
+        fake.ask(prompt, 1, boundaries=data.draw(st.lists(st.integers(1, 150), max_size=4)))
+    lengths = [tokens for _, tokens in fake.session.prefilled]
+    assert all(tokens % 16 != 1 for tokens in lengths), lengths
+    assert max(lengths) <= chunk + 16
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_what_ends_too_early_to_be_final_is_not_reused(data: st.DataObject) -> None:
+    fake = FakeWorker(slots=2, chunk=data.draw(st.integers(16, 100)), state_bytes=data.draw(st.sampled_from([0, 8])))
+    fake.session.final_from = 65
+    for _ in range(4):
+        shared, own = data.draw(st.integers(0, 80)), data.draw(st.integers(2, 80))
+        prompt = [7] * shared + data.draw(st.lists(st.integers(0, 3), min_size=own, max_size=own))
+        listener = fake.ask(prompt, 3, boundaries=data.draw(st.lists(st.integers(1, 150), max_size=4)))
+        assert listener.tokens == cold_reply(prompt, 3)
+        if len(prompt) < 65:
+            (started,) = listener.of(Started)
+            assert started.cached_tokens == 0 and "65" in started.miss_reason
+        fake.settle()
+        check_books(fake.worker.cache, fake.kv)
+    for node in fake.worker.cache.tree.nodes():
+        assert node.children or node.end >= 65
+    for slot, tokens in fake.session.prefilled:
+        assert tokens > 1, slot

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pinfill_service.engine.graph_file import read_graph
 from pinfill_service.engine.graph_head import Head, Wiring, find_head
+from pinfill_service.engine.graph_rope import find_switch
 from pinfill_service.engine.graph_weights import WeightCheck, nodes_of, tensors_of
 from pinfill_service.engine.layout_files import LayoutError, ModelFolder
 
@@ -52,6 +53,7 @@ class GraphFacts:
     data_files: frozenset[str]  # beside the graph; relative to its folder
     metadata: Mapping[str, str]
     head_width: int | None  # how many logits the output head computes for a token; None: it was not found
+    rope_switch: int | None  # tokens beyond which the graph itself takes other position factors; None: it does not
     table_rows: int | None  # rows of the token table; None: it was not found
 
     @property
@@ -90,6 +92,7 @@ def facts_of(model: ModelProto, folder: ModelFolder, name: str, *, input_ids: st
     declared = [_tensor_facts(value) for value in graph.input]
     wiring = Wiring(graph)
     head = find_head(wiring, logits)
+    switch = find_switch(wiring)
     return GraphFacts(
         inputs={item.name: item for item in declared if item.name not in defaults},
         optional={item.name: item for item in declared if item.name in defaults},
@@ -100,6 +103,7 @@ def facts_of(model: ModelProto, folder: ModelFolder, name: str, *, input_ids: st
         data_files=frozenset(place.location for place in places) - {name},
         metadata={entry.key: entry.value for entry in model.metadata_props},
         head_width=wiring.width(head) if isinstance(head, Head) else None,
+        rope_switch=None if switch is None else switch.length,
         table_rows=wiring.table_rows(input_ids),
     )
 

@@ -44,7 +44,8 @@ def join(folder: ModelFolder, graph: Path, claims: Claims, source: str) -> Model
         folder=folder.path,
         graph=graph,
         names=names,
-        context_length=min(claims.context_length, kind.fixed_length or claims.context_length),
+        # A graph that switches its position factors by itself can be run up to there; an import makes it run beyond.
+        context_length=min(n for n in (claims.context_length, kind.fixed_length, facts.rope_switch) if n is not None),
         vocab_size=_vocabulary(facts, names, claims),
         head_size=_head_size(kind, claims),
         eos_ids=claims.eos_ids,

@@ -45,3 +45,9 @@ class ModelLayout:
     fixed_kv_length: int | None = None  # positions, when the graph's KV inputs have that length and no other
     variant: str | None = None  # which of a folder's graphs: "fp32", "q4", ...; None when the folder names one
     variant_reason: str = ""  # why that one
+
+    @property
+    def widest_head(self) -> int:
+        """The largest head size of any KV tensor."""
+        sizes = (self.facts.inputs[self.names.past_key % layer].shape[3] for layer in self.kv_layers)
+        return max(size if isinstance(size, int) else self.head_size for size in sizes)

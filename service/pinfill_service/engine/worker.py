@@ -40,10 +40,15 @@ _SHARED_CHUNK_TOKENS = 128
 _SCORED_CHUNK_TOKENS = 128
 
 
+# Attention goes through a chunk in blocks of some multiple of this many tokens.
+_ATTENTION_ROWS = 16
+
+
 class Session(Protocol):
     """What the worker needs of a model in memory; `session.DecoderSession` is the real one."""
 
     rope_switch: int | None
+    final_from: int  # results of a chunk that ends before this many tokens depend on where it ends
 
     def groups(self, running: list[int]) -> list[tuple[int, int]]: ...
     def use_long_rope(self, slot: int, long: bool) -> None: ...
@@ -158,9 +163,9 @@ class Worker:
         reply = self._replies.popleft()
         if self.cache.shared_length(reply.slot) != reply.start:
             return  # what it stood behind was evicted meanwhile
-        count = self._whole_chunk(len(reply.tokens), self._chunk_tokens)
+        count = self._whole_chunk(reply.start, len(reply.tokens), self._chunk_tokens)
         tokens = np.array(reply.tokens[:count], np.int32)
-        if not self.cache.drop_tail(reply.slot):
+        if reply.start + count < self._session.final_from or not self.cache.drop_tail(reply.slot):
             return
         try:
             self._session.prefill(reply.slot, tokens.astype(np.int64), 1)
@@ -197,7 +202,7 @@ class Worker:
         return self.cache.reusable(sequence.namespace, sequence.prompt) if self._reads_cache(sequence) else 0
 
     def _reads_cache(self, sequence: Sequence) -> bool:
-        return sequence.reads_cache and self._no_reuse is None
+        return sequence.reads_cache and self._no_reuse is None and len(sequence.prompt) >= self._session.final_from
 
     def _start(self, sequence: Sequence) -> None:
         began, first_time = self._clock(), not sequence.started
@@ -224,6 +229,8 @@ class Worker:
             reason = "the request turned the cache off"
         elif self._no_reuse is not None:
             reason = self._no_reuse
+        elif len(sequence.prompt) < self._session.final_from:
+            reason = f"prompts of fewer than {self._session.final_from} tokens cannot be reused exactly with this model"
         elif not sequence.reads_cache:
             reason = "scoring a prompt needs the logits of all its tokens"
         self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason))
@@ -237,7 +244,8 @@ class Worker:
             return ()
         end = len(sequence.prompt)
         wanted = {*sequence.request.boundaries, claim.known, end - MIN_EVALUATED}
-        return (*sorted(length for length in wanted if claim.cached + 1 < length < end - 1), end)
+        first = max(claim.cached + MIN_EVALUATED, self._session.final_from)
+        return (*sorted(length for length in wanted if first <= length < end - 1), end)
 
     def _chunk_size(self, sequence: Sequence) -> int:
         size = self._chunk_tokens
@@ -248,13 +256,19 @@ class Worker:
             size = min(size, _SHARED_CHUNK_TOKENS)
         if sequence.request.prompt_logprobs is not None:
             size = min(size, _SCORED_CHUNK_TOKENS)
-        return self._whole_chunk(sequence.remaining, size)
+        return self._whole_chunk(sequence.evaluated, sequence.remaining, size)
 
-    @staticmethod
-    def _whole_chunk(remaining: int, size: int) -> int:
-        """The next chunk's length. Never leaves a single token: one row takes other kernels than many."""
-        count = min(size, remaining)
-        return count + 1 if remaining - count == 1 else count
+    def _whole_chunk(self, start: int, remaining: int, size: int) -> int:
+        """The next chunk's length, so that its results are those of any other way to cut the prompt.
+
+        One row alone takes other kernels than many: no single token is left over, and attention, which goes through the
+        chunk in blocks of a multiple of 16, is not left with one either. Nothing is cut before `final_from`.
+        """
+        count = min(max(size, self._session.final_from - start), remaining)
+        one_left = remaining - count == 1
+        if self._session.final_from or count < _ATTENTION_ROWS:  # such models' attention has no blocks
+            return count + one_left
+        return count - _ATTENTION_ROWS // 2 if one_left or count % _ATTENTION_ROWS == 1 else count
 
     def _evaluate_chunk(self, sequence: Sequence) -> None:
         assert sequence.slot is not None
@@ -273,9 +287,7 @@ class Worker:
         self._totals.prefill_seconds += seconds
         self._totals.processed += count
         sequence.evaluated += count
-        self._record(sequence.slot, tokens)
-        if sequence.evaluated in sequence.checkpoints:
-            self.cache.mark(sequence.slot)
+        self._record(sequence, sequence.slot, tokens)
         if scored is not None:
             targets = sequence.prompt[position + 1 : position + count + 1]
             rows = zip(logits, targets, strict=False)
@@ -285,11 +297,14 @@ class Worker:
         if not sequence.remaining:
             self._prompt_done(sequence, logits[-1])
 
-    def _record(self, slot: int, tokens: Tokens) -> None:
-        if len(tokens) == 1:  # evaluated by the kernels that decoding uses
-            self.cache.append_decoded(slot, int(tokens[0]))
-        else:
+    def _record(self, sequence: Sequence, slot: int, tokens: Tokens) -> None:
+        if len(tokens) > 1 and sequence.evaluated >= self._session.final_from:
             self.cache.extend(slot, tokens)
+            if sequence.evaluated in sequence.checkpoints:
+                self.cache.mark(slot)
+            return
+        for token in tokens:  # of such a chunk no other prompt may reuse anything, as of decoded tokens
+            self.cache.append_decoded(slot, int(token))
 
     def _prompt_done(self, sequence: Sequence, logits: Logits) -> None:
         self._prompts.remove(sequence)

@@ -6,27 +6,34 @@ from onnx import ModelProto, NodeProto, helper
 
 from pinfill_service.engine.graph_facts import MICROSOFT
 from pinfill_service.engine.graph_weights import graphs_of, nodes_of
+from pinfill_service.engine.layout import Names
 from pinfill_service.engine.providers import RuntimeMissingError
 from pinfill_service.engine.row_probe import QuantisedProduct, rows_depend
-from pinfill_service.models.graph_editing import attribute
-from pinfill_service.models.graph_logits import NoWay, keep_last_logits
+from pinfill_service.models.graph_editing import NoWay, attribute
+from pinfill_service.models.graph_logits import keep_last_logits
+from pinfill_service.models.graph_longrope import choose_rope_outside
 from pinfill_service.models.graph_padding import INT8_ACTIVATIONS, pad_products
 
 _FLOAT = 1  # TensorProto.DataType
 
 
-def clean(model: ModelProto, logits: str, *, exact: bool) -> tuple[str, ...]:
+def clean(model: ModelProto, names: Names, *, exact: bool) -> tuple[str, ...]:
     """Changes the model in place; returns what was done and what was not, a sentence each.
 
-    `logits` is the name of that output. `exact` leaves the accuracy of 4- and 8-bit products as it is. Weights are
+    `names` are the graph's. `exact` leaves the accuracy of 4- and 8-bit products as it is. Weights are
     neither read nor changed.
     """
     done = []
     try:
-        keep_last_logits(model, logits)
+        keep_last_logits(model, names.logits)
         done.append("Logits are computed only where they are asked for.")
     except NoWay as reason:
         done.append(f"Logits are computed as the graph does it: {reason}.")
+    try:
+        if choose_rope_outside(model, names.input_ids):
+            done.append("Position factors for long prompts are chosen for each request.")
+    except NoWay as reason:
+        done.append(f"Only the position factors for short prompts are used: {reason}.")
     if not exact and (count := _round_activations(model)):
         done.append(f"{count} products round activations to 8 bits, which is 3 to 4 times as fast (--exact: not).")
     if count := pad_products(model, _rows_depend):

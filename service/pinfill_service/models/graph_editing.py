@@ -12,6 +12,10 @@ from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 PREFIX = "pinfill"
 
 
+class NoWay(Exception):
+    """The graph stays as it is; the message says why in a few words."""
+
+
 def opset(model: ModelProto) -> int:
     """The version of ONNX' own operators that the model uses."""
     return max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=0)
@@ -63,3 +67,26 @@ class Editor:
         """Puts the collected nodes into the graph in place of its own."""
         del self._graph.node[:]
         self._graph.node.extend(self.nodes)
+
+
+def drop_unread(graph: GraphProto) -> None:
+    """Removes nodes that nothing reads any more."""
+    read = {value.name for value in graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if any(output in read for output in node.output):
+            kept.append(node)
+            read.update(_reads(node))
+    del graph.node[:]
+    graph.node.extend(reversed(kept))
+
+
+def _reads(node: NodeProto) -> set[str]:
+    """What a node reads, its subgraphs included."""
+    names = set(node.input)
+    for entry in node.attribute:
+        for graph in (*([entry.g] if entry.HasField("g") else ()), *entry.graphs):
+            names.update(value.name for value in graph.output)
+            for inner in graph.node:
+                names |= _reads(inner)
+    return names

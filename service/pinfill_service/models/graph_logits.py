@@ -6,15 +6,11 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, shape_inference
 
 from pinfill_service.engine.graph_head import ELEMENTWISE, PRODUCTS, Head, Wiring, find_head
-from pinfill_service.models.graph_editing import Editor, opset
+from pinfill_service.models.graph_editing import Editor, NoWay, opset
 
 KEEP = "num_logits_to_keep"  # a scalar; without a value, all positions are kept
 # What may stand between hidden states and logits: what works on each row by itself, and arithmetic with shapes.
 _SHAPES = {"Reshape", "Shape", "Gather", "Concat", "Unsqueeze", "Squeeze", "Slice"}
-
-
-class NoWay(Exception):
-    """The graph stays as it is; the message says why in a few words."""
 
 
 def keep_last_logits(model: ModelProto, logits: str) -> None:

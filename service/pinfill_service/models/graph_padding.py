@@ -22,7 +22,7 @@ from onnx import GraphProto, ModelProto, NodeProto
 from pinfill_service.engine.graph_facts import MICROSOFT
 from pinfill_service.engine.graph_head import Wiring
 from pinfill_service.engine.row_probe import QuantisedProduct
-from pinfill_service.models.graph_editing import Editor, attribute, opset
+from pinfill_service.models.graph_editing import Editor, attribute, drop_unread, opset
 
 INT8_ACTIVATIONS = 4  # the accuracy level
 # Operators on each number by itself, whose two inputs have the same shape or are one number.
@@ -59,7 +59,7 @@ class _Padding:
             elif not self._row_by_row(node):
                 self._edit.nodes.append(node)
         self._edit.finish()
-        _drop_unread(self._graph)
+        drop_unread(self._graph)
 
     def _needs_row(self, node: NodeProto) -> bool:
         """Whether it is a product of float rows, rounded to int8, whose rows are not independent here."""
@@ -119,26 +119,3 @@ class _Padding:
         first, last = edit.integers(0), edit.integers(-1)
         rows = edit.node("Slice", [self._flat[output], first, last, first])
         edit.node("Reshape", [rows, self._shapes[origin, width]], output=output)
-
-
-def _drop_unread(graph: GraphProto) -> None:
-    """Removes nodes that nothing reads any more."""
-    read = {value.name for value in graph.output}
-    kept = []
-    for node in reversed(graph.node):
-        if any(output in read for output in node.output):
-            kept.append(node)
-            read.update(_reads(node))
-    del graph.node[:]
-    graph.node.extend(reversed(kept))
-
-
-def _reads(node: NodeProto) -> set[str]:
-    """What a node reads, its subgraphs included."""
-    names = set(node.input)
-    for entry in node.attribute:
-        for graph in (*([entry.g] if entry.HasField("g") else ()), *entry.graphs):
-            names.update(value.name for value in graph.output)
-            for inner in graph.node:
-                names |= _reads(inner)
-    return names

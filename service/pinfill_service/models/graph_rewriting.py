@@ -24,7 +24,7 @@ def rewrite(layout: ModelLayout, target: Path, *, exact: bool, copied: Callable[
     loads. `copied(bytes)` is told of each piece.
     """
     model = read_graph(layout.graph)
-    done = clean(model, layout.names.logits, exact=exact)
+    done = clean(model, layout.names, exact=exact)
     inline = target.with_name(f"{target.name}.inline.data")
     _move_weights(model, layout.graph, inline, copied)
     onnx.save(model, target)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 SIDECAR = "pinfill.json"
 # Raised when convert_gguf writes another graph: models from the catalogue are then made again by the next pull, and
 # imported ones say that they should be.
-CONVERTER = 1
+CONVERTER = 2
 
 
 class Sidecar(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -11,7 +12,9 @@ import onnx
 import pytest
 from onnx import ModelProto
 
+from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.layout import LayoutError, read_layout
+from pinfill_service.engine.session import DecoderSession
 from pinfill_service.models.folder_import import import_folder, inspect_folder
 from tests.support.models import LLAMA, MODELS
 from tests.support.onnx_folders import (
@@ -50,6 +53,25 @@ def test_a_model_computes_the_same_after_its_import(tmp_path: Path, name: str) -
     assert np.abs(logits(new, IDS) - logits(old, IDS)).max() <= 1e-5
     assert (new.kv_layers, new.names, new.appends_in_place) == (old.kv_layers, old.names, old.appends_in_place)
     assert content(MODELS / name) == before
+
+
+REFERENCE = json.loads((MODELS / "reference.json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCE))
+def test_a_model_that_was_taken_in_answers_as_pytorch_does(tmp_path: Path, name: str) -> None:
+    import_folder(MODELS / name, tmp_path / "target")
+    layout, reference = read_layout(tmp_path / "target"), REFERENCE[name]
+    session = DecoderSession(layout, threads=1)
+    session.attach(KvSlots(session.tensors, 1, layout.context_length, states=session.states))
+    for start in range(0, len(reference["prompt_ids"]), 7):
+        row = session.prefill(0, np.array(reference["prompt_ids"][start : start + 7], np.int64), 1)[-1]
+    assert np.abs(row[:16] - np.array(reference["last_logits_first_16"])).max() < 1e-4
+    tokens = []
+    for _ in range(24):
+        tokens.append(int(row.argmax()))
+        row = session.decode(0, 1, [tokens[-1]])[0]
+    assert tokens == reference["greedy_24"]
 
 
 def test_weights_inside_a_graph_move_to_a_file_beside_it(tmp_path: Path) -> None:

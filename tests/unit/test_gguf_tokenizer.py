@@ -19,7 +19,7 @@ from tokenizers import Tokenizer, pre_tokenizers
 from pinfill_service.models.gguf_file import GgufError, GgufFile
 from pinfill_service.models.gguf_splits import FAMILIES
 from pinfill_service.models.gguf_tokenizer import build_tokenizer, special_ids, write_tokenizer
-from pinfill_service.models.gguf_vocabulary import MAX_WORK, TokenType
+from pinfill_service.models.gguf_vocabulary import MAX_MERGES, MAX_WORK, TokenType
 from pinfill_service.prompt import boundaries
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.text_model import load_text_model
@@ -372,6 +372,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         sentencepiece({"tokenizer.ggml.tokens": [*PIECES["tokens"][:-1], "x" * (int(MAX_WORK**0.5) + 1)]}),
         "16,385 characters",
     ),
+    "many merges": (byte_level("gpt-2", {"tokenizer.ggml.merges": ["a b"] * (MAX_MERGES + 1)}), "2,097,152 merges"),
     "bos": (sentencepiece({"tokenizer.ggml.bos_token_id": 99_999}), "token 99,999 as its bos"),
     "eos": (byte_level("gpt-2", {"tokenizer.ggml.eos_token_id": -1}), "token -1 as its eos"),
 }

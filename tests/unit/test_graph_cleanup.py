@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from pinfill_service.engine.graph_file import read_graph
-from pinfill_service.engine.layout import read_layout
+from pinfill_service.engine.layout import Names, read_layout
 from pinfill_service.engine.row_probe import QuantisedProduct, rows_depend
 from pinfill_service.models.graph_cleanup import clean
-from pinfill_service.models.graph_logits import NoWay, keep_last_logits
+from pinfill_service.models.graph_editing import NoWay
+from pinfill_service.models.graph_logits import keep_last_logits
 from pinfill_service.models.graph_padding import pad_products
 from tests.support.models import MODELS
 from tests.support.onnx_folders import INT4, LFM2, OPTIMUM, logits, merged
@@ -32,7 +33,7 @@ def cleaned(folder: Path, target: Path, exact: bool = False) -> tuple[Path, tupl
     shutil.copytree(folder, target)
     layout = read_layout(target)
     model = onnx.load(layout.graph, load_external_data=False)
-    done = clean(model, layout.names.logits, exact=exact)
+    done = clean(model, layout.names, exact=exact)
     onnx.save(model, layout.graph)
     return target, done
 
@@ -63,7 +64,7 @@ def test_a_merged_decoder_is_left_alone(tmp_path: Path) -> None:
     folder = merged(tmp_path / "merged")
     model = read_graph(folder / "decoder_model_merged.onnx")
     before = model.SerializeToString()
-    (sentence,) = clean(model, "logits", exact=False)
+    (sentence,) = clean(model, Names(), exact=False)
     assert "made by If" in sentence and model.SerializeToString() == before
 
 
@@ -197,10 +198,10 @@ def open_levels(change: Callable[[NodeProto], object] = lambda node: None) -> Mo
 
 def test_open_accuracy_levels_are_set_unless_exactness_is_asked_for() -> None:
     model = open_levels()
-    assert "11 products round activations" in clean(model, "logits", exact=False)[1]
+    assert "11 products round activations" in clean(model, Names(), exact=False)[1]
     assert levels(model) == [4] * 11
     model = open_levels()
-    assert len(clean(model, "logits", exact=True)) == 1
+    assert len(clean(model, Names(), exact=True)) == 1
     assert levels(model) == []
 
 
@@ -218,7 +219,7 @@ def test_open_accuracy_levels_are_set_unless_exactness_is_asked_for() -> None:
 def test_products_whose_level_is_left_alone(change: Callable[[NodeProto], object]) -> None:
     model = open_levels(change)
     before = levels(model)
-    clean(model, "logits", exact=False)
+    clean(model, Names(), exact=False)
     assert levels(model) == before
 
 

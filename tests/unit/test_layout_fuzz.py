@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto
 
-from pinfill_service.engine.layout import LayoutError
+from pinfill_service.engine.layout import LayoutError, Names
 from pinfill_service.models.folder_import import inspect_folder
 from pinfill_service.models.graph_cleanup import clean
 from tests.support.models import LLAMA
@@ -184,4 +184,4 @@ def test_cleaning_survives_what_was_read(data: st.DataObject) -> None:
         else:
             node.op_type = data.draw(st.sampled_from(["MatMulNBits", "Reshape", "MatMul", "Sigmoid", "Gemm", "Mul"]))
             node.domain = data.draw(st.sampled_from(["", "com.microsoft"]))
-    assert clean(model, "logits", exact=data.draw(st.booleans()))
+    assert clean(model, Names(), exact=data.draw(st.booleans()))

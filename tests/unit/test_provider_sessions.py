@@ -123,8 +123,8 @@ PLUGIN_NPU = replace(NPU_DEVICE, handle=device(RYZENAI, "NPU"))
 ON_RYZENAI = ProviderChoice(RYZENAI, "NPU: made for it", {"a": "b"}, (PLUGIN_NPU,), LIBRARY)
 
 
-def test_the_cpu_gets_spinning_and_safe_entries(runtime: StubRuntime) -> None:
-    entries = {"session.intra_op.allow_spinning": "0", "session.optimized_model_filepath": "/tmp/x"}
+def test_the_cpu_gets_spinning_and_the_models_entries(runtime: StubRuntime) -> None:
+    entries = {"session.intra_op.allow_spinning": "0"}
     report = opened(on_cpu("a reason"), LLAMA / "model.onnx", entries).report
     call = runtime.opened[0]
     assert call["providers"] == [CPU] and call["enable_fallback"] == 0

@@ -13,7 +13,7 @@ from pinfill_service.cache.slot_record import SlotRecord
 
 log = logging.getLogger(__name__)
 
-# A last chunk of one token takes kernels that add in another order than a prompt's: see models/gguf_llama.py.
+# A last chunk of one token takes kernels that add in another order than a prompt's: see engine/worker.py.
 MIN_EVALUATED = 2
 # Fresh memory costs about this many times a copy between memory already in use (measured: 5 to 10).
 _COLD_FACTOR = 6.0

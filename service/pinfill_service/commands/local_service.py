@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import threading
@@ -20,6 +21,8 @@ from pinfill_service.keys import active_key
 from pinfill_service.models.library import ModelLibrary
 from pinfill_service.prompt.text_model import TextModel, load_text_model
 from pinfill_service.settings import Settings, home
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ def load_model(settings: Settings) -> tuple[Engine, TextModel]:
     name, folder = find_model(settings.model)
     text = load_text_model(folder)
     sidecar = read_sidecar(folder)
+    if sidecar is not None and sidecar.is_outdated:
+        log.warning("%s was converted by an older version; 'pinfill models show %s' says how to renew it", name, name)
     return load_engine(folder, name, settings, dtype=sidecar.dtype if sidecar else None), text
 
 

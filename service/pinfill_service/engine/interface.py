@@ -73,11 +73,15 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The request left the queue: how much of its prompt is reused, and why not more (None: nothing to explain)."""
+    """The request left the queue: how much of its prompt is reused, and why not more (None: nothing to explain).
+
+    `saved_seconds`: what prefilling the reused tokens would have cost, minus what it cost to restore them.
+    """
 
     cached_tokens: int
     prompt_tokens: int
     miss_reason: str | None = None
+    saved_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +217,15 @@ class PrefixState:
     on_disk: bool
 
 
+@dataclass(frozen=True, slots=True)
+class DiskState:
+    """The files that hold KV: bytes used and allowed, and a sentence about each that could not be used."""
+
+    used_bytes: int
+    budget_bytes: int
+    set_aside: tuple[str, ...]
+
+
 class Prefixes(Protocol):
     """What is cached, for people to see and touch. Futures are resolved on the engine thread, between two chunks."""
 
@@ -237,6 +250,14 @@ class Prefixes(Protocol):
         ...
 
     def evict_unpinned(self) -> Future[int]: ...
+
+    def disk(self) -> DiskState | None:
+        """What is on disk, looked at now; None where nothing is kept there. Raises OSError."""
+        ...
+
+    def set_budgets(self, memory_bytes: int, disk_bytes: int) -> Future[None]:
+        """New limits. What is in memory beyond them is evicted; files are not deleted, but no more are written."""
+        ...
 
 
 class Engine(Protocol):

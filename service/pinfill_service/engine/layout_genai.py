@@ -8,21 +8,9 @@ from pinfill_service.engine.layout_claims import Claims, join
 from pinfill_service.engine.layout_files import Config, LayoutError, ModelFolder
 from pinfill_service.engine.layout_model import ModelLayout, Names
 from pinfill_service.engine.layout_names import check_pattern
+from pinfill_service.engine.provider_folder import safe_entries
 
 CONFIG = "genai_config.json"
-# Session configuration entries that a folder may choose: none of them names a file, loads code, or sets threads.
-_ENTRIES = {
-    "mlas.enable_gemm_fastmath_arm64_bfloat16",
-    "optimization.disable_specified_optimizers",
-    "optimization.enable_gelu_approximation",
-    "session.disable_aot_function_inlining",
-    "session.disable_double_qdq_remover",
-    "session.disable_prepacking",
-    "session.disable_quant_qdq",
-    "session.enable_quant_qdq_cleanup",
-    "session.qdq_matmulnbits_accuracy_level",
-    "session.set_denormal_as_zero",
-}
 _FOREIGN = {
     "encoder": "an encoder-decoder model",
     "vision": "a vision model",
@@ -89,10 +77,5 @@ def _session_options(options: Config) -> dict[str, str]:
     The rest is this program's own business (threads, logging), the user's (execution providers and their options),
     or would let a folder load a library or write files.
     """
-    values = {key: options.raw(key) for key in options if key in _ENTRIES}
-    wrong = next(
-        (key for key, value in values.items() if not isinstance(value, str | int) or len(str(value)) > 200), None
-    )
-    if wrong is not None:
-        raise options.wrong(wrong, "a short text or a number")
-    return {key: str(int(value) if isinstance(value, bool) else value) for key, value in values.items()}
+    dotted = {key: options.raw(key) for key in options if "." in key}
+    return safe_entries({key: str(int(value) if isinstance(value, bool) else value) for key, value in dotted.items()})

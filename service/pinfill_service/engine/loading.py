@@ -44,6 +44,7 @@ def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None =
     slots = affordable_slots(settings.slots, context * bytes_per_token)
     kv = KvSlots(session.tensors, slots, context, session.states)
     session.attach(kv)
+    session.save_rows()
     model = ModelInfo(
         name=name,
         fingerprint=fingerprint(folder),

@@ -13,6 +13,7 @@ from pinfill_service.cache.kv_file import KvContent, KvFile
 from pinfill_service.cache.kv_folder import KvFolder
 from pinfill_service.cache.prefix_cache import PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
+from pinfill_service.engine.interface import DiskState
 from pinfill_service.engine.kv import KvSlots, StoredSpan
 
 log = logging.getLogger(__name__)
@@ -92,6 +93,10 @@ class Persistence:
             done(None)
             return
         self._writer.submit(self._write, snapshot, done)
+
+    def disk_state(self) -> DiskState:
+        """Callable from any thread. Raises OSError."""
+        return DiskState(self._folder.size_bytes, self.budget_bytes, tuple(self._folder.set_aside))
 
     def close(self) -> None:
         """Waits for what is being written. What it was for is found again at the next start."""

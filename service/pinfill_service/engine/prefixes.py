@@ -11,7 +11,7 @@ import numpy as np
 from pinfill_service.cache.entries import entries, entry_id
 from pinfill_service.cache.prefix_cache import PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
-from pinfill_service.engine.interface import EntryInfo, PrefixState
+from pinfill_service.engine.interface import DiskState, EntryInfo, PrefixState
 from pinfill_service.engine.persistence import Persistence
 from pinfill_service.engine.worker import Worker
 
@@ -81,6 +81,18 @@ class WorkerPrefixes:
 
     def evict_unpinned(self) -> Future[int]:
         return self._on_engine(self._cache.evict_all)
+
+    def disk(self) -> DiskState | None:
+        return None if self._persistence is None else self._persistence.disk_state()
+
+    def set_budgets(self, memory_bytes: int, disk_bytes: int) -> Future[None]:
+        def change() -> None:
+            self._cache.budget_bytes = memory_bytes
+            if self._persistence is not None:
+                self._persistence.budget_bytes = disk_bytes
+            self._cache.enforce_budget()
+
+        return self._on_engine(change)
 
     def _on_engine(self, function: Callable[[], T]) -> Future[T]:
         future: Future[T] = Future()

@@ -20,7 +20,6 @@ from pinfill_service.engine.provider_choice import (
     ProviderError,
     on_cpu,
 )
-from pinfill_service.engine.provider_folder import safe_entries
 from pinfill_service.engine.provider_libraries import short_message
 from pinfill_service.engine.provider_vitisai import (
     REPORT_NAME,
@@ -73,7 +72,7 @@ def open_session(
 ) -> OpenedSession:
     """A session of `model` (a file, or a graph in memory whose external weights are in `folder`) where `choice` says.
 
-    `entries` are the model folder's session entries; unsafe ones are ignored. An automatic choice that fails, or that
+    `entries` are session configuration entries that are known to be safe (`provider_folder.safe_entries`). An automatic choice that fails, or that
     takes no node, is replaced by the CPU; anything else that fails raises ProviderError.
     """
     try:
@@ -114,8 +113,8 @@ def _open(
 
 
 def _entries(model: Path | bytes, folder: Path, entries: Mapping[str, str], choice: ProviderChoice) -> dict[str, str]:
-    """The session entries: what is safe of the model's, and ours."""
-    result = safe_entries(entries)
+    """The session entries: the model's, and ours."""
+    result = dict(entries)
     if choice.is_cpu:
         # Spinning makes decoding 30 % faster; stopping it between runs makes an idle service use no CPU.
         result["session.force_spinning_stop"] = "1"

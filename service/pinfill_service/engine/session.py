@@ -16,13 +16,14 @@ from pinfill_service.engine.layout import LayoutError, ModelLayout
 from pinfill_service.engine.layout_names import layers_of
 from pinfill_service.engine.provider_choice import ProviderChoice, on_cpu
 from pinfill_service.engine.provider_session import open_session
+from pinfill_service.engine.row_check import rows_are_independent
 from pinfill_service.engine.rows import level_row_groups, row_groups
 from pinfill_service.engine.window_size import counts_itself, without_itself
 
 # Inputs beside the usual ones. The first has transformers.js' name; the others are our own graphs', and all have a
 # default in the graph, so that other programs can leave them out.
-_KEEP, _WINDOW_START, _ROPE_OFFSET = "num_logits_to_keep", "window_start", "rope_offset"
-_OPTIONAL = (_KEEP, _WINDOW_START, _ROPE_OFFSET)
+_KEEP, _WINDOW_START, _ROPE_OFFSET, _EXTRA = "num_logits_to_keep", "window_start", "rope_offset", "extra_rows"
+_OPTIONAL = (_KEEP, _WINDOW_START, _ROPE_OFFSET, _EXTRA)
 # Heads wider than this take kernels of onnxruntime whose sums depend on where a chunk ends: all of them while there are
 # up to 64 keys, and the flash kernel for every block of keys (measured on 1.23 and 1.32; narrower heads never do).
 _WIDEST_EXACT_HEAD, _FEW_KEYS = 128, 64
@@ -78,6 +79,7 @@ class DecoderSession:
         self._kv: KvSlots | None = None
         self._io: KvIo | None = None
         self._long_rope: set[int] = set()
+        self._extra_rows = np.array([1], np.int64)
         self._ones = np.ones((1, 0), np.int64)
 
     # -- what the graph has --------------------------------------------------------------------------------------
@@ -129,6 +131,18 @@ class DecoderSession:
         self._kv = kv
         self._io = InPlaceKv(self._session, kv) if self._layout.appends_in_place else GrowingKv(self._session, kv)
         self._ones = np.ones((1, kv.max_length + 1), np.int64)
+
+    def save_rows(self) -> bool:
+        """Does without the extra row of zeros where this processor's kernels need none, which is tried; True then.
+
+        One row of a product is up to half as dear again as two. The slots must be empty, and are left so.
+        """
+        if _EXTRA not in self._optional:
+            return False
+        self._extra_rows = np.array([0], np.int64)
+        if not rows_are_independent(self, self._attached()[0], self._layout.vocab_size):
+            self._extra_rows = np.array([1], np.int64)
+        return not self._extra_rows[0]
 
     def use_long_rope(self, slot: int, long: bool) -> None:
         """Which of a LongRoPE model's two tables the slot's positions are looked up in from now on."""
@@ -204,6 +218,8 @@ class DecoderSession:
             feeds[_KEEP] = np.array(kept, np.int64)
         if _WINDOW_START in self._optional and isinstance(io, InPlaceKv):
             feeds[_WINDOW_START] = np.array(io.window_start(first, last), np.int64)
+        if _EXTRA in self._optional:
+            feeds[_EXTRA] = self._extra_rows
         if _ROPE_OFFSET in self._optional:
             long = self._layout.context_length
             feeds[_ROPE_OFFSET] = np.array([[long if slot in self._long_rope else 0] for slot in slots], np.int64)

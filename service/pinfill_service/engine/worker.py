@@ -222,8 +222,8 @@ class Worker:
             return
         sequence.cached = claim.cached
         self._totals.cached += claim.cached
-        saved = self._cost.seconds(0, claim.cached) - restore_seconds
-        self._totals.saved_seconds += max(0.0, saved)
+        saved = max(0.0, self._cost.seconds(0, claim.cached) - restore_seconds)
+        self._totals.saved_seconds += saved
         reason = claim.reason
         if not request.use_cache:
             reason = "the request turned the cache off"
@@ -233,7 +233,7 @@ class Worker:
             reason = f"prompts of fewer than {self._session.final_from} tokens cannot be reused exactly with this model"
         elif not sequence.reads_cache:
             reason = "scoring a prompt needs the logits of all its tokens"
-        self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason))
+        self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason, saved))
 
     def _checkpoints(self, sequence: Sequence, claim: Claim) -> tuple[int, ...]:
         """Where a model's state is kept: at segments' ends, where prompts were seen to part, and at the prompt's end.

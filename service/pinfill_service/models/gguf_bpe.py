@@ -40,7 +40,9 @@ def byte_level_bpe(vocabulary: GgufVocabulary) -> Tokenizer:
 def _merges(vocabulary: GgufVocabulary, ids: dict[str, int]) -> list[tuple[str, str]]:
     """Pairs in their order, each once: of two equal ones the first counts. Raises GgufError."""
     pairs: dict[tuple[str, str], None] = {}
-    for merge in vocabulary.file.require("tokenizer.ggml.merges"):
+    merges: list[str] = vocabulary.file.require("tokenizer.ggml.merges")
+    vocabulary.check_merges(len(merges))
+    for merge in merges:
         at = merge.find(" ", 1)
         left, right = merge[:at], merge[at + 1 :]
         if at < 0 or left not in ids or right not in ids or left + right not in ids:

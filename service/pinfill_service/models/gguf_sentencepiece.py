@@ -49,6 +49,7 @@ def _merges(vocabulary: GgufVocabulary, ids: dict[str, int]) -> list[tuple[str, 
         token = vocabulary.tokens[token_id]
         before = len(merges)
         merges += [(token[:at], token[at:]) for at in range(1, len(token)) if token[:at] in ids and token[at:] in ids]
+        vocabulary.check_merges(len(merges))
         if len(merges) > before and vocabulary.types[token_id] == TokenType.NORMAL and len(set(token)) > 1:
             tied[scores[token_id]].append(token)
     if any(len(group) > 1 and _overlap(group) for group in tied.values()):

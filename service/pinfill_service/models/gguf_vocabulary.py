@@ -11,6 +11,7 @@ from pinfill_service.models.gguf_file import GgufError, GgufFile
 
 # Sum of the squared lengths of all tokens, in characters: what finding merges costs. Gemma's 262,144 need 15 million.
 MAX_WORK = 1 << 28
+MAX_MERGES = 1 << 21  # Gemma has 514,847
 
 
 class TokenType(IntEnum):
@@ -68,6 +69,11 @@ class GgufVocabulary:
     def error(self, sentence: str) -> GgufError:
         """An error that begins with the file's name."""
         return GgufError(f"{self.file.path.name} {sentence}")
+
+    def check_merges(self, count: int) -> None:
+        """Raises GgufError for so many merges that they would fill the memory."""
+        if count > MAX_MERGES:
+            raise self.error(f"has a tokenizer with more than {MAX_MERGES:,} merges, which no model has.")
 
     def added(self) -> list[AddedToken]:
         """The tokens that are found in a text before anything else happens to it.

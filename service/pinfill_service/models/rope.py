@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinfill_service.models.gguf_file import GgufError, GgufFile
-from pinfill_service.models.weights import dense
+from pinfill_service.models.weights import UnsupportedTensorError, dense
 
 F64 = NDArray[np.float64]
 
@@ -102,7 +102,10 @@ def _factors(file: GgufFile, name: str, dimensions: int) -> F64:
     """A tensor of one factor a pair; ones without it."""
     if not file.has_tensor(name):
         return np.ones(dimensions // 2)
-    values = dense(file.tensor(name)).reshape(-1).astype(np.float64)
+    try:
+        values = dense(file.tensor(name)).reshape(-1).astype(np.float64)
+    except UnsupportedTensorError as error:
+        raise GgufError(f"{file.path.name} keeps the factors of its RoPE in a form that nobody writes: {error}.") from error
     if len(values) != dimensions // 2:
         raise GgufError(f"{file.path.name} has {len(values)} numbers in {name!r}; RoPE needs {dimensions // 2}.")
     return values

@@ -137,7 +137,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file; empty when there is no such file or it holds something else."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -1,16 +1,18 @@
-"""What decoder graphs are made of. Activations are two-dimensional, [tokens + 1, width], except around attention.
+"""What decoder graphs are made of. Activations are two-dimensional, [tokens + extra, width], except around attention.
 
-Every matrix product runs on one row of zeros more than there are tokens. With a single row MLAS takes another kernel,
-whose sums differ in the last bit; rounding activations to int8 turns that bit into up to 1.0 in a logit (measured on
-AVX2), and an answer would depend on how many other requests happened to be decoded in the same step. With the extra
-row there are never fewer than two, all kernels add in the same order, and a row's result does not depend, to the bit,
-on its neighbours. (What norms and biases make of that row does not matter: it is dropped before anything mixes rows.)
+Every matrix product runs on one row of zeros more than there are tokens, unless whoever runs the graph found out that
+its processor can do without and sets `extra_rows` to 0. With a single row MLAS may take another kernel, whose sums
+differ in the last bit; rounding activations to int8 turns that bit into up to 1.0 in a logit (measured on AVX2), and an
+answer would depend on how many other requests happened to be decoded in the same step. With the extra row there are
+never fewer than two, all kernels add in the same order, and a row's result does not depend, to the bit, on its
+neighbours. (What norms and biases make of that row does not matter: it is dropped before anything mixes rows.)
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto
 
 from pinfill_service.models.external_data import GraphBuilder
 from pinfill_service.models.gguf_file import GgufError, GgufFile, GgufTensor
@@ -75,6 +77,11 @@ class Blocks:
         graph.constant("second", np.array([1], np.int64))
         graph.constant("minus_one", np.array([-1], np.int64))
         graph.constant("unbounded", np.array([np.iinfo(np.int64).max], np.int64))
+        graph.input("extra_rows", TensorProto.INT64, [1])
+        graph.constant("extra_rows", np.array([1], np.int64))
+        none = graph.node("Equal", ["extra_rows", "first"])
+        graph.node("Where", [none, "unbounded", graph.node("Neg", ["extra_rows"])], ["rows_end"])
+        self._zeros: dict[int, str] = {}
 
     # Shapes
 
@@ -87,18 +94,19 @@ class Blocks:
         return self.graph.node("Concat", [start, *end], None if name is None else [name], axis=0)
 
     def flat(self, x: str, width: int) -> str:
-        """[batch, tokens, width] -> [batch * tokens + 1, width], the last row zeros."""
+        """[batch, tokens, width] -> [batch * tokens + extra, width], the last row zeros."""
         shape = self.graph.constant(f"flat.{width}", np.array([-1, width], np.int64))
         return self.pad(self.graph.node("Reshape", [x, shape]), width)
 
     def pad(self, x: str, width: int) -> str:
-        """Appends the row of zeros: [rows, width] -> [rows + 1, width]."""
-        zeros = self.graph.constant(f"zeros.{width}", np.zeros((1, width), np.float32))
-        return self.graph.node("Concat", [x, zeros], axis=0)
+        """Appends the row of zeros: [rows, width] -> [rows + extra, width]."""
+        if width not in self._zeros:
+            self._zeros[width] = self.graph.node("ConstantOfShape", [self.shape("extra_rows", width)])
+        return self.graph.node("Concat", [x, self._zeros[width]], axis=0)
 
     def unpad(self, x: str) -> str:
         """Drops the row of zeros again."""
-        return self.graph.node("Slice", [x, "first", "minus_one", "first"])
+        return self.graph.node("Slice", [x, "first", "rows_end", "first"])
 
     # Products
 

@@ -7,6 +7,7 @@ present.N.{key,value}.
 Inputs with a default, which other programs may leave out:
     num_logits_to_keep  scalar; how many of the last positions get logits; all
     window_start        scalar, with windowed layers; the position at which their past and present begin; 0
+    extra_rows          [1]; rows of zeros that every product runs on beside the tokens', see blocks.py; 1
     rope_offset         [batch, 1], with two sets of RoPE factors; 0 for the short ones, the context length for the long
 
 Metadata of the model (`metadata_props`), where there is such a thing:

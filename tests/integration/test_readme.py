@@ -87,6 +87,18 @@ def run_import(command: str, folder: Path) -> None:
     assert "model" in run("pinfill models list", folder, **home)
 
 
+def run_show(command: str, folder: Path) -> None:
+    home = {"PINFILL_HOME": str(folder / "home")}
+    TinyLlama().write(folder / "model.gguf")
+    run("pinfill models import model.gguf", folder, **home)
+    assert "appends in place" in run(command, folder, **home)
+
+
+def run_found(command: str, folder: Path) -> None:
+    """The folders of other programs are looked for in the user's home, which is empty here."""
+    run(command, folder, HOME=str(folder), USERPROFILE=str(folder))
+
+
 RUNNERS: dict[str, Callable[[str, Path], None]] = {
     "python3 installers/dev.py run": run_dev,
     "python3 installers/dev.py test": run_tests,
@@ -94,7 +106,9 @@ RUNNERS: dict[str, Callable[[str, Path], None]] = {
     "pinfill serve": run_serve,
     "pinfill key": run_key,
     "pinfill batch requests.jsonl answers.jsonl": run_batch,
+    "pinfill models found": run_found,
     "pinfill models import model.gguf": run_import,
+    "pinfill models show model": run_show,
 }
 
 

@@ -1,4 +1,4 @@
-"""Gemma 3 270M: windows, wide heads and several types of weights. Whatever is reused gives the cold answer, to the bit."""
+"""Gemma 3 270M: windows, wide heads, several types of weights. Whatever is reused gives the cold answer, to the bit."""
 
 from __future__ import annotations
 

@@ -61,9 +61,9 @@ class CacheMachine(RuleBasedStateMachine):
         """The longest prefix of `prompt`, up to `limit` tokens, that any node keeps the state of."""
         root, best = self.cache.tree._roots.get(namespace), 0
         for node in self.cache.tree.nodes():
-            if node.checkpoint is not None and node.path()[0].parent is root and node.end <= limit:
-                if node.checkpoint == prompt[: node.end]:
-                    best = max(best, node.end)
+            known = node.checkpoint is not None and node.path()[0].parent is root
+            if known and node.end <= limit and node.checkpoint == prompt[: node.end]:
+                best = max(best, node.end)
         return best
 
     @precondition(lambda self: len(self.live) < SLOTS)

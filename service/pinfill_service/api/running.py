@@ -63,7 +63,7 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Prompts (token ids), each to be continued `options.n` times. `boundaries`: ends of the segments of a single one."""
+    """Prompts (token ids), each to be continued `options.n` times. `boundaries`: ends of a single one's segments."""
 
     prompts: Sequence[Sequence[int]]
     options: GenerationOptions

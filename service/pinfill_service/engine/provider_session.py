@@ -72,8 +72,8 @@ def open_session(
 ) -> OpenedSession:
     """A session of `model` (a file, or a graph in memory whose external weights are in `folder`) where `choice` says.
 
-    `entries` are session configuration entries that are known to be safe (`provider_folder.safe_entries`). An automatic choice that fails, or that
-    takes no node, is replaced by the CPU; anything else that fails raises ProviderError.
+    `entries` are session configuration entries known to be safe (`provider_folder.safe_entries`). An automatic choice
+    that fails, or that takes no node, is replaced by the CPU; anything else that fails raises ProviderError.
     """
     try:
         return _open(model, folder, threads, entries, choice)

@@ -265,10 +265,11 @@ class Worker:
         chunk in blocks of a multiple of 16, is not left with one either. Nothing is cut before `final_from`.
         """
         count = min(max(size, self._session.final_from - start), remaining)
-        one_left = remaining - count == 1
-        if self._session.final_from or count < _ATTENTION_ROWS:  # such models' attention has no blocks
-            return count + one_left
-        return count - _ATTENTION_ROWS // 2 if one_left or count % _ATTENTION_ROWS == 1 else count
+        if self._session.final_from:  # such models' attention has no blocks
+            return count + (remaining - count == 1)
+        while count > MIN_EVALUATED and (count % _ATTENTION_ROWS == 1 or remaining - count == 1):
+            count -= 1
+        return count
 
     def _evaluate_chunk(self, sequence: Sequence) -> None:
         assert sequence.slot is not None

@@ -105,7 +105,7 @@ def _factors(file: GgufFile, name: str, dimensions: int) -> F64:
     try:
         values = dense(file.tensor(name)).reshape(-1).astype(np.float64)
     except UnsupportedTensorError as error:
-        raise GgufError(f"{file.path.name} keeps the factors of its RoPE in a form that nobody writes: {error}.") from error
+        raise GgufError(f"{file.path.name} keeps its RoPE factors in a form that nobody writes: {error}.") from error
     if len(values) != dimensions // 2:
         raise GgufError(f"{file.path.name} has {len(values)} numbers in {name!r}; RoPE needs {dimensions // 2}.")
     return values

@@ -49,9 +49,7 @@ def _prefill(session: Runner, kv: KvSlots, prompt: NDArray[Any], cuts: tuple[int
     return last
 
 
-def _decode(
-    session: Runner, kv: KvSlots, prompt: NDArray[Any], replies: list[int], count: int
-) -> NDArray[np.float32]:
+def _decode(session: Runner, kv: KvSlots, prompt: NDArray[Any], replies: list[int], count: int) -> NDArray[np.float32]:
     """Logits of slot 0 while `count` slots are decoded together, each with another length behind it."""
     for slot in range(count):
         kv.truncate(slot, 0)

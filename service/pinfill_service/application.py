@@ -1,4 +1,4 @@
-"""The service as an ASGI application: routes, guards, and an engine that is closed with it."""
+"""The service as an ASGI application: routes, guards, and a model that is closed with it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -16,38 +17,85 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 
 from pinfill_service import __version__
-from pinfill_service.api import health, metrics, openai_chat, openai_completions, openai_models
-from pinfill_service.api.context import Service
+from pinfill_service.api import (
+    health,
+    manage_entries,
+    manage_events,
+    manage_models,
+    manage_pins,
+    manage_requests,
+    manage_settings,
+    manage_status,
+    metrics,
+    openai_chat,
+    openai_completions,
+    openai_models,
+)
+from pinfill_service.api.context import Application
 from pinfill_service.api.errors import add_error_handlers
+from pinfill_service.api.events import EventHub
 from pinfill_service.api.guards import BodyLimit, Gatekeeper, RequestIds
+from pinfill_service.api.kept import Kept
+from pinfill_service.api.model_host import GiveBack, ModelHost
+from pinfill_service.api.pulls import Pulls
+from pinfill_service.api.recording import Recorder
 from pinfill_service.api.schemas.openai import ErrorEnvelope
 from pinfill_service.engine.interface import Engine
 from pinfill_service.keys import active_key, check_binding
+from pinfill_service.loaded_model import LoadedModel, ModelLoader
+from pinfill_service.models.library import ModelLibrary
 from pinfill_service.prompt.text_model import TextModel
 from pinfill_service.settings import MIB, Settings
+from pinfill_service.settings import home as default_home
 
 SHUTDOWN_SECONDS = 5  # for answers under way when the service is told to stop
+ROUTES = (
+    health,
+    metrics,
+    openai_chat,
+    openai_completions,
+    openai_models,
+    manage_status,
+    manage_entries,
+    manage_pins,
+    manage_requests,
+    manage_models,
+    manage_settings,
+    manage_events,
+)
 
 
-def create_app(settings: Settings, engine: Engine, text: TextModel) -> FastAPI:
-    """The application. It closes `engine` when it shuts down.
+def create_app(
+    settings: Settings,
+    engine: Engine,
+    text: TextModel,
+    *,
+    home: Path | None = None,
+    loader: ModelLoader | None = None,
+) -> FastAPI:
+    """The application. It closes `engine`, or what took its place, when it shuts down.
 
-    Raises KeyringUnavailableError or UnsafeBindingError.
+    `home` is the folder in which pins and history are kept, which this process must have locked; without it nothing is
+    kept. `loader` loads other models; without it the model stays the one it is. Raises KeyringUnavailableError,
+    UnsafeBindingError or LedgerError.
     """
     key = active_key(settings)
     check_binding(settings, key)
+    application = _application(settings, LoadedModel(engine, text), home, loader)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await run_in_threadpool(engine.close)
+            application.hub.close()
+            await run_in_threadpool(close, application)
 
     guards = [
         Middleware(RequestIds),
         Middleware(Gatekeeper, key=key, allowed_hosts=settings.allowed_hosts),
         Middleware(BodyLimit, limit=settings.max_body_mib * MIB),
+        Middleware(GiveBack),
     ]
     app = FastAPI(
         title="Pinfill",
@@ -57,14 +105,55 @@ def create_app(settings: Settings, engine: Engine, text: TextModel) -> FastAPI:
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
-        responses={status: {"model": ErrorEnvelope} for status in (400, 401, 403, 404, 405, 413, 429, 500, 503)},
+        responses={
+            status: {"model": ErrorEnvelope} for status in (400, 401, 403, 404, 405, 409, 413, 429, 500, 503, 507)
+        },
     )
-    app.state.service = Service(settings, engine, text, int(time.time()))
+    app.state.application = application
     add_error_handlers(app)
-    for module in (health, metrics, openai_chat, openai_completions, openai_models):
+    for module in ROUTES:
         app.include_router(module.router)
     _describe(app)
     return app
+
+
+def _application(settings: Settings, loaded: LoadedModel, home: Path | None, loader: ModelLoader | None) -> Application:
+    hub = EventHub()
+    kept = Kept(home, settings, hub.publish) if home is not None else None
+    library = ModelLibrary(home or default_home())
+    models = ModelHost(loaded, loader, hub.publish, kept)
+    application = Application(
+        settings=settings,
+        settings_file=home / "settings.toml" if home is not None else None,
+        started=int(time.time()),
+        models=models,
+        hub=hub,
+        recorder=Recorder(hub.publish, kept),
+        library=library,
+        pulls=Pulls(library, hub.publish),
+        kept=kept,
+    )
+    if kept is not None:
+        kept.attach(loaded)
+    return application
+
+
+def close(application: Application) -> None:
+    """Ends everything in order: records are written, then pins and sessions, then the ledger closes. Blocks."""
+    application.recorder.close()
+    application.models.close()
+    if application.kept is not None:
+        application.kept.close()
+
+
+class Server(uvicorn.Server):
+    """Ends event streams first when it is told to stop: they would keep it waiting for their clients."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        app = self.config.app
+        if isinstance(app, FastAPI):
+            app.state.application.hub.close()
+        await super().shutdown(sockets)
 
 
 def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:

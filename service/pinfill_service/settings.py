@@ -60,6 +60,7 @@ class Settings(BaseSettings):
     memory_budget_mib: int = Field(default_factory=default_budget_mib, ge=0)
     disk_budget_mib: int = Field(default_factory=default_disk_budget_mib, ge=0)  # for the KV of pins; 0: none
     keep_sessions: bool = False  # unpinned prefixes go to disk too, token ids and all: they are the prompts' text
+    history: bool = False  # the texts of requests are kept in the ledger too, cut to a set length
     chunk_tokens: int = Field(512, ge=16, le=8192)
     queue_limit: int = Field(256, ge=1)
     max_body_mib: int = Field(32, ge=1)

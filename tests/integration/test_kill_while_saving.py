@@ -1,4 +1,4 @@
-"""The engine is killed again and again while it writes KV files: what is left is whole or not there, and never wrong."""
+"""The engine is killed again and again while it writes KV files: what is left is whole or not there, never wrong."""
 
 from __future__ import annotations
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pinfill_service.engine.interface import (
     ContextLengthError,
+    DiskState,
     EngineClosedError,
     EngineError,
     EngineStats,
+    EntryInfo,
     Event,
     Failed,
     Finished,
     FinishReason,
     GenerationRequest,
     ModelInfo,
+    PrefixState,
     Progress,
     PromptScored,
     Started,
@@ -26,6 +32,7 @@ from pinfill_service.engine.interface import (
     Token,
     TokenLogprob,
 )
+from pinfill_service.pins.content import common_length
 
 LIMIT_SECONDS = 20  # a test that waits this long has failed
 
@@ -46,6 +53,7 @@ class Gate:
             pass
 
 
+Value = TypeVar("Value")
 Step = Event | Gate
 Script = Callable[[GenerationRequest], Iterator[Step]]
 
@@ -89,10 +97,128 @@ def score(token: int, k: int) -> TokenLogprob:
     return TokenLogprob(token, -token / 1000, tuple((other, -other / 1000) for other in range(token, token + k)))
 
 
+class FakePrefixes:
+    """Remembers every prompt that was evaluated; all answers come at once. `disk_problem` is what `save` fails with.
+
+    `files` outlive an engine when they are given to the next one, like a folder of KV files.
+    """
+
+    def __init__(self, bytes_per_token: int, files: set[tuple[int, ...]] | None = None) -> None:
+        self.files = set() if files is None else files
+        self.cached = set(self.files)
+        self.pins: Counter[tuple[int, ...]] = Counter()
+        self.set_aside: list[str] = []
+        self.memory_budget = self.disk_budget = 1 << 30
+        self.disk_problem: OSError | None = None
+        self._bytes = bytes_per_token
+
+    def known(self, token_ids: Sequence[int]) -> int:
+        """How many of these tokens are cached."""
+        wanted = list(token_ids)
+        shared = (common_length(list(cached), wanted) for cached in self.cached)
+        return max(shared, default=0)
+
+    def damage(self, token_ids: Sequence[int], sentence: str) -> None:
+        """A file turns out to be unusable, and what it held is gone."""
+        lost = tuple(token_ids)
+        self.files.discard(lost)
+        self.cached = {other for other in self.cached if other != lost}
+        del self.pins[lost]
+        self.set_aside.append(sentence)
+
+    def entries(self) -> Future[list[EntryInfo]]:
+        return _done([self._entry(ids) for ids in sorted(self.cached)])
+
+    def state(self, token_ids: Sequence[int]) -> Future[PrefixState]:
+        known, whole = self.known(token_ids), tuple(token_ids) in self.cached
+        return _done(PrefixState(known, whole, tuple(token_ids) in self.files))
+
+    def pin(self, token_ids: Sequence[int]) -> Future[bool]:
+        if self.known(token_ids) < len(token_ids):
+            return _done(False)
+        self.cached.add(tuple(token_ids))
+        self.pins[tuple(token_ids)] += 1
+        return _done(True)
+
+    def unpin(self, token_ids: Sequence[int]) -> Future[None]:
+        self.pins[tuple(token_ids)] -= 1
+        if not self.pins[tuple(token_ids)]:
+            del self.pins[tuple(token_ids)]
+            self.files.discard(tuple(token_ids))
+        return _done(None)
+
+    def save(self, token_ids: Sequence[int]) -> Future[None]:
+        future: Future[None] = Future()
+        if self.known(token_ids) < len(token_ids):
+            future.set_exception(LookupError("not cached in full"))
+        elif self.disk_problem is not None:
+            future.set_exception(self.disk_problem)
+        else:
+            self.files.add(tuple(token_ids))
+            future.set_result(None)
+        return future
+
+    def evict(self, entry_id: str) -> Future[bool]:
+        found = [ids for ids in self.cached if fake_entry_id(ids) == entry_id and not self.pins[ids]]
+        self.cached -= set(found)
+        self.files -= set(found)
+        return _done(bool(found))
+
+    def evict_unpinned(self) -> Future[int]:
+        found = [ids for ids in self.cached if not self.pins[ids]]
+        self.cached -= set(found)
+        self.files -= set(found)
+        return _done(len(found))
+
+    def disk(self) -> DiskState | None:
+        used = sum(map(len, self.files)) * self._bytes
+        return DiskState(used, self.disk_budget, tuple(self.set_aside)) if self.disk_budget else None
+
+    def set_budgets(self, memory_bytes: int, disk_bytes: int) -> Future[None]:
+        self.memory_budget, self.disk_budget = memory_bytes, disk_bytes
+        return _done(None)
+
+    def _entry(self, ids: tuple[int, ...]) -> EntryInfo:
+        size, on_disk, pinned = len(ids) * self._bytes, ids in self.files, self.pins[ids] > 0
+        return EntryInfo(
+            fake_entry_id(ids),
+            len(ids),
+            0,
+            size,
+            on_disk * size,
+            True,
+            pinned,
+            False,
+            0,
+            5.0,
+            len(ids) / 100,
+            list(ids),
+        )
+
+
+def fake_entry_id(token_ids: Sequence[int]) -> str:
+    return f"entry-{hash(tuple(token_ids)) & 0xFFFFFFFF:08x}"
+
+
+def _done(value: Value) -> Future[Value]:
+    future: Future[Value] = Future()
+    future.set_result(value)
+    return future
+
+
 class FakeEngine:
     """Implements the Engine protocol. Requests run one after another; `requests` and `cancelled` record the calls."""
 
-    def __init__(self, script: Script, *, context_length: int = 512, vocab_size: int = 512) -> None:
+    def __init__(
+        self,
+        script: Script,
+        *,
+        context_length: int = 512,
+        vocab_size: int = 512,
+        name: str = "fake-model",
+        fingerprint: str = "f" * 64,
+        files: set[tuple[int, ...]] | None = None,
+    ) -> None:
         self.script = script
         self.requests: list[GenerationRequest] = []
         self.cancelled: list[int] = []
@@ -100,7 +226,8 @@ class FakeEngine:
         self.idle.set()
         self.refuse: EngineError | None = None
         self.crash: Exception | None = None
-        self._model = ModelInfo("fake-model", "f" * 64, context_length, vocab_size, 1024, "fake", "")
+        self._model = ModelInfo(name, fingerprint, context_length, vocab_size, 1024, "fake", "")
+        self.prefixes = FakePrefixes(self._model.kv_bytes_per_token, files)
         self._ids = itertools.count(1)
         self._queue: queue.Queue[tuple[int, GenerationRequest, Callable[[Event], None]] | None] = queue.Queue()
         self._flags: dict[int, threading.Event] = {}
@@ -141,7 +268,11 @@ class FakeEngine:
     def stats(self) -> EngineStats:
         numbers = dict.fromkeys(EngineStats.__dataclass_fields__, 0)
         return replace(
-            EngineStats(**numbers), running=self._open, prompt_tokens_cached_total=7, saved_seconds_total=1.5
+            EngineStats(**numbers),
+            running=self._open,
+            prompt_tokens_cached_total=7,
+            saved_seconds_total=1.5,
+            budget_bytes=self.prefixes.memory_budget,
         )
 
     def close(self) -> None:
@@ -177,6 +308,9 @@ class FakeEngine:
                 total = len(request.prompt)
                 on_event(Finished("cancelled", Timings(0, total, 0.5, 0.0, generated, 0.25)))
                 return
+            if isinstance(step, Progress) and step.done == step.total and request.use_cache:
+                self.prefixes.cached.add(tuple(request.prompt))
+                self.prefixes.pins[tuple(request.prompt)] += request.pin
             if not isinstance(step, Gate):
                 generated += isinstance(step, Token)
                 on_event(step)

@@ -155,3 +155,17 @@ def test_a_file_whose_beginning_is_missing_is_not_used() -> None:
     assert cache.disk.bytes_used == 0 and not span.live
     check_books(cache.cache, cache.kv)
     assert cache.ask(PROMPT) == 0
+
+
+def test_a_pin_stays_in_memory_when_its_slot_is_needed_though_a_file_holds_it() -> None:
+    cache = Cache(slots=1)
+    cache.ask(PROMPT)
+    cache.cache.pin("", ids(PROMPT))
+    cache.save(PROMPT)
+    cache.ask(list(range(300, 360)))
+    assert cache.kv.pool.bytes_used == 100 * cache.kv.bytes_per_token
+    cache.cache.unpin("", ids(PROMPT))
+    cache.ask(PROMPT)
+    cache.ask(list(range(300, 360)))
+    cache.empty_memory()
+    assert cache.ask([*PROMPT, 7, 8]) == 100

@@ -13,9 +13,26 @@ from starlette.responses import Response
 
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.engine.interface import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.pins.errors import (
+    PinBudgetError,
+    PinContentError,
+    PinError,
+    PinExistsError,
+    PinStateError,
+    PinTooLongError,
+    UnknownPinError,
+)
 from pinfill_service.prompt.template import TemplateError
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_PIN_STATUSES: dict[type[PinError], int] = {
+    UnknownPinError: 404,
+    PinExistsError: 409,
+    PinStateError: 409,
+    PinContentError: 400,
+    PinTooLongError: 400,
+    PinBudgetError: 507,
+}
 _MAX_MESSAGES = 3  # of one validation failure: a wrong list can fail in every element
 
 
@@ -68,6 +85,8 @@ def answer_for(error: Exception) -> ErrorAnswer:
             return answer(error.status_code, _http_message(error), headers=error.headers)
         case TemplateError():
             return answer(400, str(error), code="template_error", param="messages")
+        case PinError():
+            return answer(_PIN_STATUSES.get(type(error), 400), str(error), code=error.code)
         case ContextLengthError():
             return answer(400, str(error), code=error.code)
         case EngineBusyError():
@@ -86,7 +105,7 @@ def add_error_handlers(app: FastAPI) -> None:
     async def handle(_: Request, error: Exception) -> Response:
         return answer_for(error).response()
 
-    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, EngineError):
+    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, PinError, EngineError):
         app.add_exception_handler(kind, handle)
 
 

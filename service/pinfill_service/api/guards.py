@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pinfill_service.api.errors import ErrorAnswer, answer, answer_for
 from pinfill_service.keys import is_loopback
 
+REQUEST_ID = "pinfill.request_id"  # where a request's scope keeps its name
 OPEN_PATHS = frozenset({("GET", "/livez"), ("HEAD", "/"), ("HEAD", "/api/hello")})
 
 _log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ class RequestIds:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        request_id = f"req_{uuid.uuid4().hex}"
+        request_id = scope[REQUEST_ID] = f"req_{uuid.uuid4().hex}"
         started = False
 
         async def send_named(message: Message) -> None:

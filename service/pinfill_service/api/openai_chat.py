@@ -14,6 +14,7 @@ from pinfill_service.api.choice import ChoiceResult, Delta
 from pinfill_service.api.context import Service, ServiceDep
 from pinfill_service.api.json_text import SSE_DONE, sse_data
 from pinfill_service.api.logprobs import chat_logprobs
+from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan, respond
 from pinfill_service.api.schemas.openai import ChatCompletionRequest
 from pinfill_service.api.usage import timings, usage
@@ -28,10 +29,10 @@ router = APIRouter()
 @router.post("/v1/chat/completions", response_class=Response)
 async def chat_completions(body: ChatCompletionRequest, request: Request, service: ServiceDep) -> Response:
     """Continues a conversation."""
-    chat = chat_request(body)
+    chat = service.virtual_model(body.model).chat(chat_request(body))
     prompt = await render(service, chat)
     dialect = ChatDialect(service, body, len(prompt.ids))
-    plan = Plan([prompt.ids], chat.options, boundaries=[segment.end_token for segment in prompt.segments])
+    plan = Plan([prompt.ids], chat.options, origin=Origin(prompt.text, prompt.segments, prompt.pieces, chat))
     return await respond(service, request, plan, dialect, stream=bool(body.stream))
 
 

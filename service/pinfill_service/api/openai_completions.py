@@ -18,9 +18,11 @@ from pinfill_service.api.errors import ApiError
 from pinfill_service.api.json_text import SSE_DONE, sse_data
 from pinfill_service.api.logprobs import LegacyLogprobs
 from pinfill_service.api.openai_chat import OFF_LOOP_CHARACTERS
+from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan, respond
 from pinfill_service.api.schemas.openai import MAX_PROMPTS, CompletionRequest
 from pinfill_service.api.usage import timings, usage
+from pinfill_service.pins.virtual import VirtualModel
 from pinfill_service.prompt.tokenizer import TextTokenizer
 
 router = APIRouter()
@@ -30,12 +32,14 @@ router = APIRouter()
 async def completions(body: CompletionRequest, request: Request, service: ServiceDep) -> Response:
     """Continues texts."""
     _check(body)
+    pin = service.virtual_model(body.model)
     if sum(map(len, body.prompt)) > OFF_LOOP_CHARACTERS:
-        prompts = await asyncio.to_thread(_encode, service, body)
+        prompts = await asyncio.to_thread(_encode, service, body, pin)
     else:
-        prompts = _encode(service, body)
+        prompts = _encode(service, body, pin)
     prompt_logprobs = body.logprobs if body.echo else None
-    plan = Plan([prompt.ids for prompt in prompts], body.generation_options(), prompt_logprobs)
+    origin = Origin(prompts[0].text)
+    plan = Plan([prompt.ids for prompt in prompts], body.generation_options(), prompt_logprobs, origin)
     dialect = CompletionDialect(service, body, prompts)
     return await respond(service, request, plan, dialect, stream=bool(body.stream))
 
@@ -72,14 +76,15 @@ def _check(body: CompletionRequest) -> None:
         raise ApiError(400, f"At most {MAX_PROMPTS} choices in one request.", code="invalid_value", param="prompt")
 
 
-def _encode(service: Service, body: CompletionRequest) -> list[Prompt]:
+def _encode(service: Service, body: CompletionRequest, pin: VirtualModel) -> list[Prompt]:
     tokenizer, size = service.text.tokenizer, service.engine.model.vocab_size
     prompts = []
     for number, prompt in enumerate(body.prompt):
         if isinstance(prompt, str):
-            prompts.append(Prompt(tokenizer, tokenizer.encode_prompt(prompt), prompt))
+            text = pin.text(prompt)
+            prompts.append(Prompt(tokenizer, tokenizer.encode_prompt(text), text))
         elif all(0 <= token_id < size for token_id in prompt):
-            prompts.append(Prompt(tokenizer, prompt, None))
+            prompts.append(Prompt(tokenizer, pin.ids(prompt, tokenizer), None))
         else:
             message = f"Token ids of this model are 0 to {size - 1}."
             raise ApiError(

@@ -11,19 +11,25 @@ from pinfill_service.api.context import Service, ServiceDep
 from pinfill_service.api.errors import ApiError
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.schemas.openai import DetokenizeRequest, TokenizeRequest
+from pinfill_service.pins.pin import PinStatus
 
 router = APIRouter()
 
 
 @router.get("/v1/models", response_class=Response)
 async def models(service: ServiceDep) -> Response:
-    """The loaded model."""
-    return _json({"object": "list", "data": [_model(service)]})
+    """The loaded model, by itself and with each pin in front."""
+    pins = await asyncio.to_thread(_pins, service)
+    return _json({"object": "list", "data": [_model(service), *(_virtual(service, pin) for pin in pins)]})
 
 
 @router.get("/v1/models/{name:path}", response_class=Response)
 async def model(name: str, service: ServiceDep) -> Response:
-    """The loaded model by its name."""
+    """The loaded model by its name, or as NAME@PIN."""
+    loaded, _, pin = name.partition("@")
+    if pin and loaded == service.engine.model.name:
+        service.virtual_model(name)  # says which there are
+        return _json(_virtual(service, await asyncio.to_thread(service.app.pins.get, pin)))
     if name != service.engine.model.name:
         raise ApiError(404, f"The model {name!r} is not loaded.", code="model_not_found", param="model")
     return _json(_model(service))
@@ -66,6 +72,19 @@ def _model(service: Service) -> dict[str, object]:
             "provider": info.provider,
         },
     }
+
+
+def _pins(service: Service) -> list[PinStatus]:
+    return [] if service.app.kept is None else service.app.kept.pins.all()
+
+
+def _virtual(service: Service, pin: PinStatus) -> dict[str, object]:
+    """The model with a pin in front."""
+    model = _model(service)
+    about = {"pin": pin.name, "tokens": pin.tokens, "state": pin.state}
+    meta = model["meta"]
+    assert isinstance(meta, dict)
+    return {**model, "id": f"{model['id']}@{pin.name}", "meta": meta | about}
 
 
 def _json(value: object) -> Response:

@@ -10,12 +10,14 @@ from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from pinfill_service.api.choice import Choice, ChoiceResult, Delta
 from pinfill_service.api.context import Service
 from pinfill_service.api.errors import ApiError, answer_for
 from pinfill_service.api.generation import Generation
 from pinfill_service.api.json_text import dump_bytes, sse_comment, sse_data
+from pinfill_service.api.recording import NO_ORIGIN, Origin, Run, Watch
 from pinfill_service.api.sse import ClientGoneError, GenerationStream, until_disconnect
 from pinfill_service.engine.interface import (
     ContextLengthError,
@@ -63,26 +65,41 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Prompts (token ids), each to be continued `options.n` times. `boundaries`: ends of a single one's segments."""
+    """Prompts (token ids), each to be continued `options.n` times. `origin` is that of the first one."""
 
     prompts: Sequence[Sequence[int]]
     options: GenerationOptions
     prompt_logprobs: int | None = None
-    boundaries: Sequence[int] = ()
+    origin: Origin = NO_ORIGIN
+
+    @property
+    def boundaries(self) -> Sequence[int]:
+        """Ends of the segments of a single prompt."""
+        return [segment.end_token for segment in self.origin.segments] if len(self.prompts) == 1 else ()
 
 
 async def respond(service: Service, request: Request, plan: Plan, dialect: Dialect, *, stream: bool) -> Response:
     """Submits the plan and answers. What the engine refuses at once is raised before any header is sent."""
-    generation = Generation.start(service.engine, engine_requests(service, plan))
+    run = Run(service.engine, plan.prompts, plan.options.n, plan.options.salt, plan.origin)
+    requests = engine_requests(service, plan)
+    watch = service.app.recorder.watch(request, run)
+    try:
+        generation = Generation.start(service.engine, requests)
+    except EngineError as error:
+        watch.failed(error)
+        watch.end(())
+        raise
     tokenizer, stop = service.text.tokenizer, plan.options.stop
-    running = Running(generation, [Choice(tokenizer, stop) for _ in range(len(plan.prompts) * plan.options.n)])
+    running = Running(generation, [Choice(tokenizer, stop) for _ in range(len(plan.prompts) * plan.options.n)], watch)
     if stream:
-        return GenerationStream(generation, running.stream(dialect))
+        return WatchedStream(generation, running, dialect)
     with generation:
         try:
             results = await until_disconnect(request.receive, running.collect())
         except ClientGoneError:
             return Response(status_code=CLIENT_CLOSED_REQUEST)
+        finally:
+            watch.end(running.results)
     return Response(dump_bytes(dialect.whole(results)), media_type="application/json")
 
 
@@ -119,9 +136,10 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
 class Running:
     """Feeds engine events to the choices. After a stop string the engine is told to stop, and its counts awaited."""
 
-    def __init__(self, generation: Generation, choices: Sequence[Choice]) -> None:
+    def __init__(self, generation: Generation, choices: Sequence[Choice], watch: Watch) -> None:
         self._generation = generation
         self._choices = choices
+        self.watch = watch
         self._prefill: Progress | None = None
 
     @property
@@ -159,6 +177,7 @@ class Running:
         choice = self._choices[index]
         match event:
             case Token():
+                self.watch.token(index, event.token_id)
                 delta = choice.push(event)
                 if choice.stopped:
                     self._generation.stop(index)
@@ -167,13 +186,16 @@ class Running:
             case Finished():
                 return choice.finish(event)
             case Failed():
+                self.watch.failed(event.error)
                 raise event.error
             case PromptScored():
                 choice.result.prompt_scores = event.logprobs
             case Started():
+                self.watch.started(index, event)
                 choice.result.miss_reason = event.miss_reason
                 self._prefill = Progress(event.cached_tokens, event.prompt_tokens)
             case Progress():
+                self.watch.progress(index, event)
                 self._prefill = event
         return Delta()
 
@@ -201,6 +223,20 @@ class Running:
 
     def _waiting_for(self) -> str:
         return "waiting" if self._prefill is None else f"prefilling {self._prefill.done}/{self._prefill.total}"
+
+
+class WatchedStream(GenerationStream):
+    """A streamed answer, recorded when it has ended, however that came about."""
+
+    def __init__(self, generation: Generation, running: Running, dialect: Dialect) -> None:
+        super().__init__(generation, running.stream(dialect))
+        self._running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._running.watch.end(self._running.results)
 
 
 def _seeded(sampling: Sampling, number: int) -> Sampling:

@@ -171,9 +171,10 @@ class CacheMemory:
             self._kv.discard_dead(index)
         leaf.slots.clear()
 
-    def _drop_copy(self) -> bool:
+    def _drop_copy(self, but: SlotRecord | None = None) -> bool:
         """Empties the idle slot longest unused of those whose KV is all held elsewhere too: that loses nothing."""
-        copies = [slot for slot in self._idle() if self._kv.touched(slot.index) and not slot.loss(0)]
+        idle = [slot for slot in self._idle() if slot is not but]
+        copies = [slot for slot in idle if self._kv.touched(slot.index) and not slot.loss(0)]
         if not copies:
             return False
         self._forget(min(copies, key=lambda slot: slot.last_used))
@@ -227,11 +228,11 @@ class CacheMemory:
         age = max(0.0, now - node.last_used)
         return (1 + node.hits) * self._cost.per_token(node.start) / (1 + age / _HALF_VALUE_SECONDS)
 
-    def _make_room(self, size: int, node: Node) -> bool:
-        """Evicts leaves worth less than `node` until `size` more bytes fit; False when they cannot."""
+    def _make_room(self, size: int, node: Node, slot: SlotRecord) -> bool:
+        """Evicts leaves worth less than `node`, which is in `slot`, until `size` more bytes fit; False: they cannot."""
         now = self._clock()
         while self.held_bytes + size > self.budget_bytes:
-            if self._drop_copy():
+            if self._drop_copy(but=slot):
                 continue
             leaf = self._least_valuable()
             if leaf is None or leaf is node or self._value(leaf, now) >= self._value(node, now):

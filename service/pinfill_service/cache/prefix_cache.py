@@ -195,13 +195,19 @@ class PrefixCache(CacheMemory):
         slot.node = None if boundary.is_root else boundary
 
     def _write_back(self, slot: SlotRecord, boundary: Node) -> None:
-        """Stores the nodes behind `boundary` that only this slot holds, first ones first, as far as memory is found."""
+        """Stores the nodes behind `boundary` that only this slot holds, first ones first, as far as memory is found.
+
+        What a file holds need not be stored; of pins it is all the same, so that they stay warm, if there is room.
+        """
         assert slot.node is not None
         for node in slot.node.path():
-            kept = node.span is not None or node.disk is not None or node.slots != {slot.index}
-            if node.start < boundary.end or kept:
+            kept = node.span is not None or node.slots != {slot.index}
+            if node.start < boundary.end or kept or (node.disk is not None and not node.pinned):
                 continue
-            if not node.pinned and not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node):
+            must = node.pinned and node.disk is None
+            if not must and not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node, slot):
+                return
+            if slot.index not in node.slots:  # it had to make room itself
                 return
             try:
                 node.span = self._kv.export(slot.index, node.start, node.end)

@@ -14,10 +14,11 @@ from typing import Any
 
 import uvicorn
 
-from pinfill_service.application import create_app, listen, server_config
+from pinfill_service.application import Server, create_app, listen, server_config
 from pinfill_service.commands.console import CommandError
 from pinfill_service.engine.interface import Engine, ModelInfo
 from pinfill_service.keys import active_key
+from pinfill_service.loaded_model import LoadedModel
 from pinfill_service.models.library import ModelLibrary
 from pinfill_service.prompt.text_model import TextModel, load_text_model
 from pinfill_service.settings import Settings, home
@@ -34,7 +35,7 @@ class RunningService:
     model: ModelInfo
 
 
-class AnnouncingServer(uvicorn.Server):
+class AnnouncingServer(Server):
     """Calls `announce` once it answers requests and takes care of signals itself."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
@@ -77,6 +78,19 @@ def load_model(settings: Settings) -> tuple[Engine, TextModel]:
     return load_engine(folder, name, settings, dtype=sidecar.dtype if sidecar else None), text
 
 
+class LibraryLoader:
+    """Implements ModelLoader. Names come over HTTP, so they are those of the library, never paths."""
+
+    def fingerprint(self, name: str) -> str:
+        from pinfill_service.engine.layout import fingerprint
+
+        return fingerprint(ModelLibrary(home()).path(name))
+
+    def load(self, name: str, settings: Settings) -> LoadedModel:
+        ModelLibrary(home()).path(name)
+        return LoadedModel(*load_model(settings.model_copy(update={"model": name})))
+
+
 def url_of(listener: socket.socket) -> str:
     """The address of a listening socket as a URL."""
     host, port = listener.getsockname()[:2]
@@ -92,7 +106,7 @@ def running(settings: Settings, engine: Engine, text: TextModel) -> Iterator[Run
     try:
         app = create_app(settings, engine, text)
         with listen(settings) as listener:
-            server = uvicorn.Server(server_config(app, settings))
+            server = Server(server_config(app, settings))
             thread = threading.Thread(target=_serve, args=(server, listener), name="service")
             service = RunningService(url_of(listener), active_key(settings), engine.model)
             thread.start()
@@ -112,6 +126,7 @@ def local_service(**flags: Any) -> Iterator[RunningService]:
     `flags` are settings; None leaves one as it is. Raises what load_model and running raise.
     """
     own = {"host": "127.0.0.1", "port": 0, "api_key": secrets.token_urlsafe(32), "no_key": False}
+    own["disk_budget_mib"] = 0  # the KV files belong to the service that runs on this machine, if there is one
     settings = Settings.from_flags(**flags | own)
     engine, text = load_model(settings)
     with running(settings, engine, text) as service:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,15 +70,16 @@ def serve(
 def _run(settings: Settings) -> None:
     """Everything that can be refused is checked before the model is loaded, which takes a while."""
     from pinfill_service.application import create_app, server_config
-    from pinfill_service.commands.local_service import AnnouncingServer, find_model, load_model, url_of
+    from pinfill_service.commands.local_service import AnnouncingServer, LibraryLoader, find_model, load_model, url_of
     from pinfill_service.keys import active_key, check_binding
+    from pinfill_service.settings import home
 
     check_binding(settings, active_key(settings))
     find_model(settings.model)
-    with _listen(settings) as listener:
+    with _listen(settings) as listener, _lock(listener.getsockname()[1]):
         engine, text = load_model(settings)
         try:
-            app = create_app(settings, engine, text)
+            app = create_app(settings, engine, text, home=home(), loader=LibraryLoader())
             block = _introduction(settings, engine, url_of(listener))
             AnnouncingServer(server_config(app, settings), lambda: _show(block)).run(sockets=[listener])
         finally:
@@ -129,6 +132,19 @@ def _listen(settings: Settings) -> socket.socket:
                 f"pinfill serve --port {settings.port + 1 if settings.port < 65535 else 0}"
             ) from error
         raise CommandError(f"{where} cannot be listened on: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _lock(port: int) -> Iterator[None]:
+    """The state folder, for this process alone. Raises CommandError that says who has it."""
+    from pinfill_service.settings import home
+    from pinfill_service.state_lock import StateFolderBusyError, state_lock
+
+    try:
+        with state_lock(home(), port):
+            yield
+    except StateFolderBusyError as error:
+        raise CommandError(str(error)) from error
 
 
 def _who_listens(port: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.segments import Segment, label_segments
 from pinfill_service.prompt.template import ChatTemplate, load_template, read_json, special_tokens
-from pinfill_service.prompt.tokenizer import TextTokenizer
+from pinfill_service.prompt.tokenizer import Piece, TextTokenizer
 
 # Ends of turn that configurations forget: some name only the end of a document.
 _ENDS_OF_TURN = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|endoftext|>")
@@ -18,11 +18,15 @@ _ENDS_OF_TURN = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|e
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompt:
-    """A rendered conversation: its text, token ids and labelled stretches (in order, covering every token)."""
+    """A rendered conversation: its text, token ids and labelled stretches (in order, covering every token).
+
+    `pieces` lead from tokens to characters of the text.
+    """
 
     text: str
     ids: list[int]
     segments: tuple[Segment, ...]
+    pieces: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,8 @@ class TextModel:
             options=request.template_options,
         )
         encoded = self.tokenizer.encode_prompt_pieces(text)
-        return ChatPrompt(text, encoded.ids, label_segments(text, encoded, request.messages, self.stop_ids))
+        segments = label_segments(text, encoded, request.messages, self.stop_ids)
+        return ChatPrompt(text, encoded.ids, segments, encoded.pieces)
 
 
 def load_text_model(folder: Path) -> TextModel:

@@ -1,0 +1,81 @@
+"""/pinfill/v1/settings: what can be changed while the service runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from fastapi import APIRouter
+from tomlkit.exceptions import TOMLKitError
+
+from pinfill_service.api.context import Application, ApplicationDep
+from pinfill_service.api.errors import ApiError
+from pinfill_service.api.schemas.manage import SettingsChange, SettingsView
+from pinfill_service.cache.ledger_records import LedgerError
+from pinfill_service.settings import MIB, Settings
+
+CHANGEABLE = ("memory_budget_mib", "disk_budget_mib", "keep_sessions", "history")
+_SECRET = ("api_key",)
+
+router = APIRouter(prefix="/pinfill/v1/settings", tags=["settings"])
+
+
+@router.get("")
+async def settings(application: ApplicationDep) -> SettingsView:
+    """All settings but the key."""
+    return _view(application.settings)
+
+
+@router.patch("")
+async def change(body: SettingsChange, application: ApplicationDep) -> SettingsView:
+    """Changes settings now, and for the next start."""
+    refused = sorted(body.model_extra or ())
+    if refused:
+        known = refused[0] in Settings.model_fields
+        why = "needs a restart: set it in settings.toml, then start Pinfill again" if known else "is no setting"
+        raise ApiError(400, f"{refused[0][:100]} {why}.", code="invalid_value", param=refused[0][:100])
+    changes = {name: value for name, value in body.model_dump(exclude_unset=True).items() if value is not None}
+    if changes:
+        await asyncio.to_thread(_apply, application, changes)
+    return _view(application.settings)
+
+
+def _apply(application: Application, changes: dict[str, Any]) -> None:
+    if application.settings_file is not None:
+        write_settings(application.settings_file, changes)
+    application.settings = new = application.settings.model_copy(update=changes)
+    loaded = application.models.current
+    if loaded is not None and changes.keys() & {"memory_budget_mib", "disk_budget_mib"}:
+        budgets = new.memory_budget_mib * MIB, new.disk_budget_mib * MIB
+        loaded.engine.prefixes.set_budgets(*budgets).result()
+    if application.kept is not None:
+        try:
+            application.kept.settings_changed(new, changes)
+        except LedgerError as error:
+            raise ApiError(409, str(error), code="history_not_deleted") from error
+
+
+def write_settings(path: Path, changes: dict[str, Any]) -> None:
+    """Changes values in a settings file and leaves everything else in it as it is, comments too. Raises ApiError."""
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+        document.update(changes)
+        unfinished = path.with_suffix(".new")
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(tomlkit.dumps(document))
+        unfinished.replace(path)
+    except (OSError, TOMLKitError) as error:
+        raise ApiError(409, f"{path.name} could not be changed: {error}.", code="settings_not_written") from error
+
+
+def _view(current: Settings) -> SettingsView:
+    values = current.model_dump(mode="json", exclude=set(_SECRET))
+    return SettingsView(
+        values=values,
+        changeable=list(CHANGEABLE),
+        needs_restart=[name for name in values if name not in CHANGEABLE],
+    )

@@ -1,0 +1,56 @@
+"""Models that are being fetched, each on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from pinfill_service.api.schemas.manage import ModelProgressEvent, ModelStateEvent
+from pinfill_service.models.library import ModelLibrary
+from pinfill_service.pins.shelf import Publish
+
+_TELL_SECONDS = 0.2  # a download reports every piece it reads
+
+
+class Pulls:
+    """Starts pulls and tells how they go. Broken off by the end of the service, they go on with the next pull."""
+
+    def __init__(self, library: ModelLibrary, publish: Publish) -> None:
+        self._library, self._publish = library, publish
+        self._lock = threading.Lock()
+        self._names: set[str] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._names)
+
+    def start(self, name: str) -> None:
+        """Returns at once, also when the model is being pulled already."""
+        with self._lock:
+            if name in self._names:
+                return
+            self._names.add(name)
+        self._publish("model.state", ModelStateEvent(name=name, state="pulling"))
+        threading.Thread(target=self._run, args=(name,), name=f"pull-{name}", daemon=True).start()
+
+    def _run(self, name: str) -> None:
+        told, stage_told = 0.0, ""
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            nonlocal told, stage_told
+            now = time.monotonic()
+            if stage == stage_told and done != total and now - told < _TELL_SECONDS:
+                return
+            told, stage_told = now, stage
+            self._publish("model.progress", ModelProgressEvent(name=name, stage=stage, done=done, total=total))
+
+        try:
+            self._library.pull(name, report)
+            event = ModelStateEvent(name=name, state="pulled")
+        except Exception as error:  # a download and a conversion can fail in many ways; whoever listens is told
+            event = ModelStateEvent(name=name, state="failed", message=f"{name} could not be fetched: {error}")
+        finally:
+            with self._lock:
+                self._names.discard(name)
+        self._publish("model.state", event)

@@ -1,0 +1,1 @@
+"""Pins: named prefixes that people asked to keep."""

@@ -1,0 +1,80 @@
+"""Where pins are written down, as the manager needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pinfill_service.api.schemas.manage import SourceFile
+from pinfill_service.pins.content import PinContent
+from pinfill_service.pins.pin import Pin
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPin:
+    """A pin on its line of the book. `content` is JSON: what was pinned, and the files it came from."""
+
+    name: str
+    model: str
+    fingerprint: str
+    content: Mapping[str, Any]
+    auto_refresh: bool
+    created: float
+    state: str
+    tokens: int
+    error: str | None
+
+
+class PinBook(Protocol):
+    """Safe from any thread. Names that are wrong or taken raise PinError."""
+
+    def pins(self) -> list[StoredPin]:
+        """In the user's order."""
+        ...
+
+    def add_pin(self, pin: StoredPin) -> None: ...
+
+    def update_pin(self, name: str, pin: StoredPin) -> None:
+        """Replaces the pin called `name`, which may get another name."""
+        ...
+
+    def remove_pin(self, name: str) -> None: ...
+
+    def order_pins(self, names: Sequence[str]) -> None: ...
+
+
+def stored(pin: Pin) -> StoredPin:
+    """What is written down of a pin."""
+    content = pin.content.as_json()
+    if pin.sources:
+        content["sources"] = [source.model_dump() for source in pin.sources]
+    if pin.source_changed is not None:
+        content["source_changed"] = pin.source_changed
+    return StoredPin(
+        name=pin.name,
+        model=pin.model,
+        fingerprint=pin.fingerprint,
+        content=content,
+        auto_refresh=pin.auto_refresh,
+        created=pin.created,
+        state=pin.state,
+        tokens=pin.tokens,
+        error=pin.reason,
+    )
+
+
+def read(line: StoredPin) -> Pin:
+    """A pin as it was written down. Raises KeyError or ValueError for a content that `stored` did not write."""
+    return Pin(
+        name=line.name,
+        content=PinContent.from_json(line.content),
+        sources=tuple(SourceFile.model_validate(source) for source in line.content.get("sources", ())),
+        auto_refresh=line.auto_refresh,
+        created=line.created,
+        model=line.model,
+        fingerprint=line.fingerprint,
+        tokens=line.tokens,
+        reason=line.error,
+        source_changed=line.content.get("source_changed"),
+    )

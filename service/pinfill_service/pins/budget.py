@@ -1,0 +1,44 @@
+"""Whether a pin fits, said before anything is prefilled for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pinfill_service.engine.interface import Engine
+from pinfill_service.pins.errors import PinBudgetError, PinTooLongError
+from pinfill_service.pins.pin import distinct_tokens
+
+ROOM_FOR_REQUESTS = 16  # tokens of the context that no pin may take
+_MB = 1_000_000
+
+
+def check_fits(engine: Engine, token_ids: Sequence[int], others: Sequence[Sequence[int]]) -> None:
+    """Raises PinTooLongError, or PinBudgetError with the numbers, for a pin beside `others`.
+
+    A pin must fit into memory by itself, to be used at all. All of them must fit on the disk together or, where nothing
+    is kept on disk, into memory.
+    """
+    model, disk, memory = engine.model, engine.prefixes.disk(), engine.stats().budget_bytes
+    count = len(token_ids)
+    if count > model.context_length - ROOM_FOR_REQUESTS:
+        raise PinTooLongError(count, model.context_length, ROOM_FOR_REQUESTS)
+    alone = count * model.kv_bytes_per_token
+    if alone > memory:
+        raise PinBudgetError(
+            f"The pin's {count:,} tokens need {_size(alone)} of memory, and the budget for cached prefixes is "
+            f"{_size(memory)}. Raise memory_budget_mib, or pin less."
+        )
+    before = distinct_tokens(others) * model.kv_bytes_per_token
+    together = distinct_tokens([*others, token_ids]) * model.kv_bytes_per_token
+    limit, name = (memory, "memory_budget_mib") if disk is None else (disk.budget_bytes, "disk_budget_mib")
+    if together > limit:
+        where = "in memory" if disk is None else "on disk"
+        raise PinBudgetError(
+            f"The pin's {count:,} tokens need {_size(together - before)} more {where}; the other pins hold "
+            f"{_size(before)} of a budget of {_size(limit)}. Unpin something, or raise {name}."
+        )
+
+
+def _size(count: int) -> str:
+    """Bytes in megabytes, as people read them."""
+    return f"{count / _MB:,.0f} MB" if count >= 10 * _MB else f"{count / _MB:,.1f} MB"

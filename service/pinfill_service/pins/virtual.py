@@ -1,0 +1,51 @@
+"""`model: "NAME@PIN"`: what a request looks like with the pin in front. Every inference route goes through here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pinfill_service.pins.content import PinContent, PinnedPrefix, put_in_front, split_model
+from pinfill_service.pins.errors import PinContentError, UnknownPinError
+from pinfill_service.pins.manager import PinManager
+from pinfill_service.prompt.chat import ChatRequest
+from pinfill_service.prompt.tokenizer import TextTokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualModel:
+    """The pin a request's model names; nothing happens to requests that name none."""
+
+    name: str | None = None
+    content: PinContent | None = None
+    prefix: PinnedPrefix | None = None
+
+    def chat(self, request: ChatRequest) -> ChatRequest:
+        """Raises PinContentError for a pin that is no conversation."""
+        return request if self.content is None else put_in_front(self.content, request)
+
+    def text(self, prompt: str) -> str:
+        """A text to continue. Raises PinContentError for a pin of another model."""
+        return prompt if self.content is None else self._pinned.text + prompt
+
+    def ids(self, prompt: list[int], tokenizer: TextTokenizer) -> list[int]:
+        """Token ids to continue; a BOS of their own is left out. Raises PinContentError for a pin of another model."""
+        if self.content is None:
+            return prompt
+        begins_anew = prompt[:1] == [tokenizer.bos_id]
+        return [*self._pinned.token_ids, *(prompt[1:] if begins_anew else prompt)]
+
+    @property
+    def _pinned(self) -> PinnedPrefix:
+        if self.prefix is None:
+            raise PinContentError(f"The pin {self.name} was made for another model. Rebuild it first.")
+        return self.prefix
+
+
+def virtual_model(model: str | None, pins: PinManager | None) -> VirtualModel:
+    """What the `model` of a request names. Raises UnknownPinError, which names the pins there are."""
+    name = split_model(model)[1]
+    if name is None:
+        return VirtualModel()
+    if pins is None:
+        raise UnknownPinError(f"There is no pin {name!r}: this service keeps none.")
+    return VirtualModel(name, *pins.prefix(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _NAMESPACES = (
@@ -94,3 +95,11 @@ def _pdf_file(objects: Mapping[int, str]) -> bytes:
         f"xref\n0 {len(offsets) + 1}\n0000000000 65535 f \n{table}trailer\n<< /Size {len(offsets) + 1} /Root 1 0 R >>\n"
     )
     return content + f"{end}startxref\n{len(content)}\n%%EOF\n".encode("latin-1")
+
+
+def written(folder: Path, name: str, content: bytes | str) -> Path:
+    """A file with this content, in folders that are made for it."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path

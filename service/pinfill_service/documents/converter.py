@@ -11,10 +11,9 @@ import multiprocessing
 import signal
 import sys
 import warnings
-from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
-from typing import Self
+from typing import Any, Protocol, Self
 
 import psutil
 
@@ -28,13 +27,25 @@ from pinfill_service.documents.document import (
 )
 
 
+class _Connection(Protocol):
+    """One end of a pipe; the class differs between operating systems."""
+
+    def send(self, obj: Any, /) -> None: ...
+
+    def recv(self) -> Any: ...
+
+    def poll(self, timeout: float | None = ..., /) -> bool: ...
+
+    def close(self) -> None: ...
+
+
 class Converter:
     """Turns contents into text, one at a time. The process starts with the first and ends with the block."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._process: SpawnProcess | None = None
-        self._connection: Connection | None = None
+        self._connection: _Connection | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +72,7 @@ class Converter:
         assert isinstance(answer, Converted)
         return answer
 
-    def _started(self) -> Connection:
+    def _started(self) -> _Connection:
         if self._connection is None:
             context = multiprocessing.get_context("spawn")
             self._connection, theirs = context.Pipe()
@@ -80,7 +91,7 @@ class Converter:
         self._connection = self._process = None
 
 
-def _serve(connection: Connection, limits: Limits) -> None:
+def _serve(connection: _Connection, limits: Limits) -> None:
     """What the process does until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent ends this one
     logging.disable()  # what pypdf thinks of a file is told by its error

@@ -124,7 +124,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.pins)
     @rule(data=st.data())
     def order(self, data: st.DataObject) -> None:
-        first = data.draw(st.lists(st.sampled_from(self.model.pins), unique_by=id), "first")
+        first = data.draw(st.lists(st.sampled_from(self.model.pins), min_size=1, unique_by=id), "first")
         self.ledger.pins.order_pins([pin.name for pin in first])
         self.model.pins = [*first, *(pin for pin in self.model.pins if pin not in first)]
         self.wrote()

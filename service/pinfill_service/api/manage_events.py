@@ -18,7 +18,18 @@ class EventStreamResponse(StreamingResponse):
     media_type = "text/event-stream"
 
 
-@router.get("/events", response_class=EventStreamResponse)
+_EVENT = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+    "required": ["id", "event", "data"],
+}
+
+
+@router.get(
+    "/events",
+    response_class=EventStreamResponse,
+    responses={200: {"content": {EventStreamResponse.media_type: {"schema": _EVENT}}}},
+)
 async def events(
     application: ApplicationDep, last_event_id: Annotated[str | None, Header(max_length=64)] = None
 ) -> EventStreamResponse:

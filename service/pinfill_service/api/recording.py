@@ -25,6 +25,7 @@ from pinfill_service.api.schemas.manage import (
 )
 from pinfill_service.cache.doctor import Eviction, PromptRecord, diagnose
 from pinfill_service.engine.interface import Engine, EngineError, Progress, Started
+from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.pins.shelf import Publish
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.segments import Segment
@@ -67,6 +68,10 @@ class Keeping(Protocol):
         """The name of the pin that a prompt, a list, begins with."""
         ...
 
+    def pinned(self) -> list[PinnedPrefix]:
+        """What requests go on from as if it had been asked before."""
+        ...
+
     def record(self, request: RequestSummary, prompt: PromptRecord) -> None:
         """Writes a request down, or says once that it cannot. Never raises."""
         ...
@@ -99,7 +104,10 @@ class Recorder:
         self._worker.submit(self._new_evictions, engine)
 
     def submit(self, watch: Watch, results: Sequence[ChoiceResult]) -> None:
-        self._worker.submit(self._record, watch, results)
+        try:
+            self._worker.submit(self._record, watch, results)
+        except RuntimeError:  # closed: the answer ended after the service did
+            log.debug("the request %s ended too late to be recorded", watch.id)
 
     def close(self) -> None:
         """Returns when everything is recorded."""
@@ -141,7 +149,20 @@ class Recorder:
         first, evicted = watch.counts.get(0), list(self._evictions)
         if first is None or first.miss_reason is None:
             return None
-        found = diagnose(prompt, first.cached, self.recent.prompts, evicted=evicted, reason=first.miss_reason)
+        pinned = self._keeping.pinned() if self._keeping is not None else []
+        model, namespace = watch.run.engine.model, _namespace(watch.run.engine, "")
+        pins = [
+            PromptRecord(
+                prefix.token_ids,
+                model=model.name,
+                namespace=namespace,
+                template_fingerprint=model.fingerprint,
+                text=prefix.text,
+            )
+            for prefix in pinned
+        ]
+        earlier = [*self.recent.prompts, *pins]
+        found = diagnose(prompt, first.cached, earlier, evicted=evicted, reason=first.miss_reason)
         return Finding(**asdict(found))
 
     def _look_for_evictions(self, engine: Engine) -> None:

@@ -227,6 +227,15 @@ async def test_every_request_is_recorded(tmp_path: Path) -> None:
         assert pin["hits"] == 1 and pin["last_used"] == pytest.approx(event["at"])
 
 
+async def test_a_request_that_goes_on_from_a_pin_is_no_puzzle(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        pin = await service.pin("rubric", text=RUBRIC)
+        service.engine.script = lambda request: Reply([5], cached=pin["tokens"])(request)
+        answer = await service.chat("x", model="m@rubric")
+        event = await service.events.wait("request.finished", id=answer.headers["x-request-id"])
+        assert (event["finding"]["kind"], event["finding"]["position_tokens"]) == ("continues", pin["tokens"])
+
+
 async def test_a_finding_shows_both_texts(tmp_path: Path) -> None:
     async with managed(tmp_path) as service:
         known = service.engine.prefixes.known

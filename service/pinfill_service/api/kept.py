@@ -23,6 +23,7 @@ from pinfill_service.cache.ledger import Ledger
 from pinfill_service.cache.ledger_records import PinUse, RequestRecord, Sums
 from pinfill_service.engine.interface import Engine
 from pinfill_service.loaded_model import LoadedModel
+from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.pins.manager import PinManager
 from pinfill_service.pins.sessions import SessionKeeper
 from pinfill_service.pins.shelf import Publish
@@ -79,6 +80,9 @@ class Kept:
 
     def pin_of(self, prompt: Sequence[int]) -> str | None:
         return self.pins.serving(prompt)
+
+    def pinned(self) -> list[PinnedPrefix]:
+        return self.pins.prefixes()
 
     def record(self, request: RequestSummary, prompt: PromptRecord) -> None:
         fields = request.model_dump(exclude={"processed_tokens"})

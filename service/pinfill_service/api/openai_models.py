@@ -75,7 +75,7 @@ def _model(service: Service) -> dict[str, object]:
 
 
 def _pins(service: Service) -> list[PinStatus]:
-    return [] if service.app.kept is None else service.app.kept.pins.all()
+    return [] if service.app.kept is None else service.app.kept.pins.all(ask_engine=False)
 
 
 def _virtual(service: Service, pin: PinStatus) -> dict[str, object]:

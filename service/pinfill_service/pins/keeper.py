@@ -67,10 +67,11 @@ class Keeper:
     def let_go(self, pin: Pin) -> None:
         """The pin is gone: what the engine holds for it is given up soon."""
         self.stop_prefilling(pin)
+        engine = self.upkeep  # of now: `detach` waits for the job, and the model is closed after that
 
         def job() -> None:
             with self._shelf.lock:
-                engine, held, pin.held = self.upkeep, pin.held, None
+                held, pin.held = pin.held, None
             if engine is not None and held is not None:
                 engine.unpin(held)
 
@@ -78,13 +79,9 @@ class Keeper:
 
     def forget_unpinned_files(self) -> None:
         """What is on disk of prompts that nobody pinned goes, soon."""
-
-        def job() -> None:
-            engine = self.upkeep
-            if engine is not None:
-                engine.forget_unpinned_files()
-
-        self._jobs.put(job)
+        engine = self.upkeep
+        if engine is not None:
+            self._jobs.put(engine.forget_unpinned_files)
 
     def stop_prefilling(self, pin: Pin) -> None:
         with self._shelf.lock:
@@ -116,6 +113,7 @@ class Keeper:
         for pin in pins:
             self._adopt(pin, loaded, engine)
         self._prefill_queued()
+        self._load_cold(engine)
         if not self._keeps_sessions():
             engine.forget_unpinned_files()
 
@@ -143,6 +141,17 @@ class Keeper:
             else:
                 pin.on_disk = False
                 self._shelf.set(pin, "queued", "Its KV was not on disk in full.")
+
+    def _load_cold(self, engine: Upkeep) -> None:
+        """Brings the first pins, as many as have a slot beside one for other requests, from the disk into memory, so
+        that the first request after a start need not wait for that.
+        """
+        slots = engine.slots
+        with self._shelf.lock:
+            held = [pin for pin in self._shelf.pins if pin.held is not None][: max(slots - 1, min(slots, 1))]
+        for pin in held:
+            if pin.state == "cold":
+                self._check(pin, engine)
 
     def _prefill_queued(self) -> None:
         """Prefills what is queued, in the user's order, one after the other."""
@@ -199,10 +208,10 @@ class Keeper:
             self._shelf.publish("disk.problem", DiskProblemEvent(message=sentence))
         for pin in held if damage else ():
             assert engine is not None
-            self._repair(pin, engine, damage[-1])
+            self._check(pin, engine)
 
-    def _repair(self, pin: Pin, engine: Upkeep, reason: str) -> None:
-        """Brings back what a damaged file held of a pin. Reading it is the only way to know: most have lost nothing."""
+    def _check(self, pin: Pin, engine: Upkeep) -> None:
+        """Reads all of a pin into memory, which is the only way to know that it is whole, and prefills what it lost."""
         with self._shelf.lock:
             prefix = pin.prefix
             if prefix is None or pin.held != prefix.token_ids:
@@ -211,7 +220,7 @@ class Keeper:
         def progress(cached: int, done: int, total: int) -> None:
             with self._shelf.lock:
                 if cached < total - _ALWAYS_EVALUATED and pin.prefix is prefix and pin.state in ("warm", "cold"):
-                    pin.prefilling_since = self._shelf.clock()
+                    reason, pin.prefilling_since = engine.last_damage, self._shelf.clock()
                     self._shelf.set(pin, "queued", reason)
                     self._shelf.set(pin, "prefilling", reason)
             self._shelf.progress(pin, prefix, cached, done, total)
@@ -220,9 +229,9 @@ class Keeper:
         with self._shelf.lock:
             if pin.gone or pin.prefix is not prefix:
                 return
-            pin.on_disk = outcome.on_disk
             if outcome.pinned:
+                pin.on_disk = outcome.on_disk
                 self._shelf.settle(pin, "warm", outcome.problem)
-            else:
+            elif pin.state == "prefilling":  # what was damaged is not pinned any more either
                 pin.held = None
-                self._shelf.set(pin, "queued", reason)
+                self._shelf.set(pin, "queued", outcome.problem or pin.reason)

@@ -184,6 +184,11 @@ class PinManager:
             pin = self._shelf.find(name)
             return pin.content, pin.prefix
 
+    def prefixes(self) -> list[PinnedPrefix]:
+        """Of every pin of the loaded model."""
+        with self._shelf.lock:
+            return [pin.prefix for pin in self._shelf.pins if pin.prefix is not None]
+
     def serving(self, prompt: Sequence[int]) -> str | None:
         """The name of the longest pin that `prompt`, a list, begins with."""
         return self._shelf.serving(prompt)
@@ -192,9 +197,10 @@ class PinManager:
         """The name of the pin whose tokens these are, a list."""
         return self._shelf.ending_at(token_ids)
 
-    def all(self) -> list[PinStatus]:
-        """Every pin, in the user's order, with what the engine says of it now where it says so soon enough."""
-        self._look_at_states()
+    def all(self, *, ask_engine: bool = True) -> list[PinStatus]:
+        """Every pin, in the user's order: as the engine says where it says so soon enough, else as last known."""
+        if ask_engine:
+            self._look_at_states()
         return self._shelf.statuses()
 
     def _look_at_states(self) -> None:

@@ -136,6 +136,16 @@ class Upkeep:
         found, self._damage_seen = sentences[self._damage_seen :], len(sentences)
         return found
 
+    @property
+    def last_damage(self) -> str | None:
+        """The latest sentence about a file set aside."""
+        disk = self._disk()
+        return disk.set_aside[-1] if disk is not None and disk.set_aside else None
+
+    @property
+    def slots(self) -> int:
+        return self._engine.stats().slots
+
     def forget_unpinned_files(self) -> None:
         """Evicts what files hold that no pin needs: prompts that nobody asked to keep."""
         for entry in self._unpinned_on_disk():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinfill_service.engine.kv import PAGE_TOKENS, KvSlots, KvTensor, StateTensor
+from pinfill_service.engine.kv import KvSlots, KvTensor, StateTensor
+from pinfill_service.engine.pages import PAGE_TOKENS
 
 F32 = np.dtype(np.float32)
 # Two shapes, as models with sliding windows or mixed layers have them.

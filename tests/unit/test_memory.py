@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pinfill_service.engine.interface import GenerationRequest, Sampling
-from pinfill_service.engine.kv import FREE_BYTES, KvSlots, KvTensor
+from pinfill_service.engine.kv import KvSlots, KvTensor
+from pinfill_service.engine.pages import FREE_BYTES
 from pinfill_service.engine.sampler import Sampler
 from pinfill_service.engine.sequence import Sequence
 from pinfill_service.engine.worker import Worker

@@ -139,3 +139,45 @@ def test_entries_say_what_is_there(home: Path) -> None:
         assert client.engine.prefixes.evict(by_length[120].id).result(LIMIT_SECONDS) is False
         assert client.engine.prefixes.evict(by_length[123].id).result(LIMIT_SECONDS) is True
         assert [entry.tokens for entry in client.engine.prefixes.entries().result(LIMIT_SECONDS)] == [120]
+
+
+def test_saving_after_the_end_is_refused_and_not_left_open(home: Path) -> None:
+    with running() as client:
+        client.ask(PROMPT, 1)
+        persistence = client.engine._persistence
+        assert persistence is not None
+        persistence.close()
+        error = client.engine.prefixes.save(PROMPT).exception(LIMIT_SECONDS)
+        assert isinstance(error, OSError) and "shutting down" in str(error)
+    assert not files(home)
+
+
+def test_whatever_goes_wrong_while_a_file_is_written_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("pinfill_service.cache.kv_folder.write_kv_file", broken)
+    with running() as client:
+        client.ask(PROMPT, 1)
+        error = client.engine.prefixes.save(PROMPT).exception(LIMIT_SECONDS)
+        assert isinstance(error, OSError) and "a bug" in str(error)
+        entries = client.engine.prefixes.entries().result(LIMIT_SECONDS)
+        assert client.engine.prefixes.evict(entries[0].id).result(LIMIT_SECONDS)
+        stats = client.engine.stats()
+        assert stats.total_bytes == 0, "pages were not given back"
+
+
+def test_a_very_short_context_can_be_loaded(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Too short to try whether rows depend on each other: the extra row of zeros stays."""
+    from pinfill_service.models.gguf_import import convert_gguf
+    from tests.support.tiny_gguf import TinyLlama
+
+    folder = tmp_path_factory.mktemp("tiny")
+    model = folder / "model"
+    model.mkdir()
+    convert_gguf(TinyLlama(context=13).write(folder / "m.gguf"), model)
+    engine = load_engine(model, "tiny", Settings.from_flags(slots=2))
+    try:
+        assert len(Client(engine).ask([5, 6, 7], 4).tokens) == 4
+    finally:
+        engine.close()

@@ -136,3 +136,18 @@ async def test_unpinned_prompts_reach_the_disk_only_when_the_user_wants_that(hom
     assert await run(keep=True) > 100, "the session goes on"
     await run(keep=False)
     assert not written(), "what was kept before is deleted"
+
+
+async def test_a_damaged_list_of_pins_deletes_no_files(home: Path) -> None:
+    """The ledger is begun anew and may be short of pins: their KV must wait for them."""
+    async with service(home) as running:
+        await running.pin("rubric", text=RUBRIC)
+    (path,) = home.glob("kv/*/*.safetensors")
+    (home / "ledger.sqlite3").write_bytes(b"not a database at all" * 100)
+    for journal in home.glob("ledger.sqlite3-*"):
+        journal.unlink()
+    async with service(home) as running:
+        running.application.pins.detach()  # returns when everything before it is done
+        assert path.exists(), "the only copy of a pin's KV was deleted"
+        problems = (await running.get("/status"))["problems"]
+        assert ["ledger was damaged" in problem["message"] for problem in problems] == [True]

@@ -37,7 +37,7 @@ class Kept:
         """Opens the ledger in `home`. Raises LedgerError for one of a newer version."""
         self._settings = settings
         self._ledger = Ledger.open(home, history=settings.history)
-        self.pins = PinManager(self._ledger.pins, publish, kv_home=home / "kv", keeps_sessions=self._keeps_sessions)
+        self.pins = PinManager(self._ledger.pins, publish, kv_home=home / "kv", keeps_sessions=self._keeps_all_files)
         self._loaded: LoadedModel | None = None
         self._sessions = SessionKeeper(self._engine, self._keeps_sessions)
 
@@ -67,6 +67,10 @@ class Kept:
 
     def _keeps_sessions(self) -> bool:
         return self._settings.keep_sessions
+
+    def _keeps_all_files(self) -> bool:
+        """Whether files that no pin is known for stay: the list of pins may be short of some."""
+        return self._keeps_sessions() or self._ledger.problem is not None or bool(self._ledger.set_aside)
 
     def settings_changed(self, settings: Settings, changes: Mapping[str, Any]) -> None:
         """Raises LedgerError when texts that are not wanted any more cannot be deleted."""

@@ -136,7 +136,6 @@ class Recorder:
             at=watch.at,
             model=model.name,
             namespace=_namespace(run.engine, run.salt),
-            template_fingerprint=model.fingerprint,
             salt=run.salt,
             segments=run.origin.segments,
             text=run.origin.text,
@@ -156,7 +155,6 @@ class Recorder:
                 prefix.token_ids,
                 model=model.name,
                 namespace=namespace,
-                template_fingerprint=model.fingerprint,
                 text=prefix.text,
             )
             for prefix in pinned

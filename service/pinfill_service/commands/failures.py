@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from pinfill_service.commands.console import CommandError
 from pinfill_service.engine.interface import EngineError
-from pinfill_service.engine.kv import KvMemoryError
 from pinfill_service.engine.layout import LayoutError
+from pinfill_service.engine.pages import KvMemoryError
 from pinfill_service.engine.provider_choice import ProviderError
 from pinfill_service.engine.providers import RuntimeMissingError
 from pinfill_service.keys import KeyringUnavailableError, UnsafeBindingError

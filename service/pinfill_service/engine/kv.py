@@ -1,4 +1,4 @@
-"""KV memory: slots the graph runs on, and pages that keep stretches of KV when a slot is needed for something else.
+"""KV memory: the slots that a graph runs on.
 
 All tensors of one shape share one anonymous mapping [tensors, slots, heads, max_length, head_size]: slot i is row i of
 every tensor, neighbouring slots are a batch, and pages nobody touched cost no memory. Moving a slot's cursor back is
@@ -10,27 +10,23 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-FREE_BYTES = 16 << 20  # of pages that stay warm for the next one that is stored
-PAGE_TOKENS = 32  # small enough that a short tail wastes little, large enough that a copy is one call for each page
+from pinfill_service.engine.pages import (
+    PAGE_TOKENS,
+    KvMemoryError,
+    Page,
+    PagePool,
+    PageShape,
+    Piece,
+    StoredSpan,
+    anonymous,
+)
 
 Array = NDArray[Any]
-
-
-class KvMemoryError(MemoryError):
-    """The system did not give the memory that was asked for."""
-
-
-def _anonymous(size: int) -> mmap.mmap:
-    """Zeroed memory of this process alone: shared mappings, Python's default, cannot be handed back page by page."""
-    if hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return mmap.mmap(-1, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,130 +67,6 @@ class Checkpoint:
     state: tuple[Array, ...]
 
 
-def _yes() -> bool:
-    return True
-
-
-class _Page:
-    """Tokens of KV of every tensor, shared by the spans that look into it: PAGE_TOKENS of them, or a whole file."""
-
-    __slots__ = ("arrays", "is_sound", "release", "users")
-
-    def __init__(
-        self, arrays: tuple[Array, ...], release: Callable[[], None] | None = None, is_sound: Callable[[], bool] = _yes
-    ) -> None:
-        self.arrays = arrays  # one [tensors, heads, tokens, head_size] for each group
-        self.release = release  # called when nobody looks into it any more; None: it goes back to the pool
-        self.is_sound = is_sound  # False: what it holds must not be used
-        self.users = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Tokens [offset, offset + count) of a page."""
-
-    page: _Page
-    offset: int
-    count: int
-
-
-class StoredSpan:
-    """KV of consecutive tokens in pages. Splitting copies nothing: both parts may look into the page at the cut."""
-
-    __slots__ = ("_pieces", "_pool")
-
-    def __init__(self, pool: PagePool, pieces: Sequence[_Piece]) -> None:
-        self._pool = pool
-        self._pieces = tuple(pieces)
-
-    @property
-    def count(self) -> int:
-        """Tokens in the span."""
-        return sum(piece.count for piece in self._pieces)
-
-    @property
-    def pieces(self) -> tuple[_Piece, ...]:
-        return self._pieces
-
-    def split(self, count: int) -> tuple[StoredSpan, StoredSpan]:
-        left: list[_Piece] = []
-        right: list[_Piece] = []
-        for piece in self._pieces:
-            take = min(max(count, 0), piece.count)
-            if take:
-                left.append(_Piece(piece.page, piece.offset, take))
-            if take < piece.count:
-                right.append(_Piece(piece.page, piece.offset + take, piece.count - take))
-            if 0 < take < piece.count:
-                piece.page.users += 1
-            count -= piece.count
-        self._pieces = ()
-        return StoredSpan(self._pool, left), StoredSpan(self._pool, right)
-
-    def share(self) -> StoredSpan:
-        """Another span over the same memory, which stays until both are freed."""
-        for piece in self._pieces:
-            piece.page.users += 1
-        return StoredSpan(self._pool, self._pieces)
-
-    def is_sound(self) -> bool:
-        """Whether its KV may be used. The first answer for KV in a file takes reading all of the file."""
-        return all(piece.page.is_sound() for piece in self._pieces)
-
-    def arrays(self, group: int) -> list[Array]:
-        """The KV of one group of tensors, in order: [tensors, heads, n, head_size] each."""
-        return [p.page.arrays[group][:, :, p.offset : p.offset + p.count] for p in self._pieces]
-
-    def free(self) -> None:
-        for piece in self._pieces:
-            piece.page.users -= 1
-            assert piece.page.users >= 0
-            if piece.page.users == 0:
-                (piece.page.release or partial(self._pool.take_back, piece.page))()
-        self._pieces = ()
-
-
-class PagePool:
-    """Pages in use and a few free ones, which are warm: touching fresh memory costs five times a copy."""
-
-    def __init__(self, groups: Sequence[_Group]) -> None:
-        self._shapes = [(len(group.tensors), group.heads, PAGE_TOKENS, group.head_size) for group in groups]
-        self._dtypes = [group.dtype for group in groups]
-        sizes = [int(np.prod(shape)) * dtype.itemsize for shape, dtype in zip(self._shapes, self._dtypes, strict=True)]
-        self.page_bytes = sum(sizes)
-        self._sizes = sizes
-        self._free: list[_Page] = []
-        self._keep_free = max(1, FREE_BYTES // self.page_bytes)
-        self.used = 0
-
-    @property
-    def bytes_used(self) -> int:
-        """Memory of the pages in use; up to FREE_BYTES more are held free."""
-        return self.used * self.page_bytes
-
-    def allocate(self) -> _Page:
-        page = self._free.pop() if self._free else self._create()
-        page.users = 1
-        self.used += 1
-        return page
-
-    def take_back(self, page: _Page) -> None:
-        self.used -= 1
-        if len(self._free) < self._keep_free:
-            self._free.append(page)
-
-    def _create(self) -> _Page:
-        try:
-            memory = _anonymous(self.page_bytes)
-        except OSError as error:
-            raise KvMemoryError(f"no memory for {self.page_bytes:,} bytes of cached KV: {error}") from error
-        arrays, offset = [], 0
-        for shape, dtype, size in zip(self._shapes, self._dtypes, self._sizes, strict=True):
-            arrays.append(np.frombuffer(memory, dtype, size // dtype.itemsize, offset).reshape(shape))
-            offset += size
-        return _Page(tuple(arrays))
-
-
 class _Group:
     """Tensors of equal shape and their slots, in one mapping."""
 
@@ -204,12 +76,16 @@ class _Group:
         shape = (len(tensors), slots, self.heads, max_length, self.head_size)
         size = int(np.prod(shape)) * self.dtype.itemsize
         try:
-            self.memory = _anonymous(size)
+            self.memory = anonymous(size)
         except (OSError, OverflowError) as error:
             raise KvMemoryError(
                 f"no memory for {slots} slots of {max_length:,} tokens ({size / 2**30:.1f} GiB): {error}"
             ) from error
         self.array: Array = np.frombuffer(self.memory, self.dtype).reshape(shape)
+
+    @property
+    def page_shape(self) -> PageShape:
+        return PageShape(len(self.tensors), self.heads, self.head_size, self.dtype)
 
     def discard(self, slot: int, start: int, end: int) -> None:
         """Returns the memory of positions [start, end) to the system where the system offers that."""
@@ -252,7 +128,7 @@ class KvSlots:
         self._state_lengths = [0] * slots
         self._touched = [0] * slots
         self._changes = [0] * slots
-        self.pool = PagePool(self._groups)
+        self.pool = PagePool([group.page_shape for group in self._groups])
 
     def length(self, slot: int) -> int:
         return self._lengths[slot]
@@ -318,10 +194,10 @@ class KvSlots:
         """Copies positions [start, end) into pages. Raises KvMemoryError; then nothing is kept."""
         if not 0 <= start < end <= self._lengths[slot]:
             raise ValueError(f"cannot export {start}..{end} of a slot of {self._lengths[slot]} tokens")
-        pieces: list[_Piece] = []
+        pieces: list[Piece] = []
         try:
             for first in range(start, end, PAGE_TOKENS):
-                pieces.append(_Piece(self.pool.allocate(), 0, min(PAGE_TOKENS, end - first)))
+                pieces.append(Piece(self.pool.allocate(), 0, min(PAGE_TOKENS, end - first)))
         except KvMemoryError:
             StoredSpan(self.pool, pieces).free()
             raise
@@ -344,9 +220,9 @@ class KvSlots:
             raise ValueError("KV of other shapes than this model's")
         if [array.dtype for array in arrays] != [group.dtype for group in self._groups]:
             raise ValueError("KV of another type than this model's")
-        page = _Page(tuple(arrays), release, is_sound)
+        page = Page(tuple(arrays), release, is_sound)
         page.users = 1
-        return StoredSpan(self.pool, [_Piece(page, 0, tokens)])
+        return StoredSpan(self.pool, [Piece(page, 0, tokens)])
 
     @property
     def group_count(self) -> int:

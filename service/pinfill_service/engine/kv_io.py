@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from pinfill_service.engine.kv import KvSlots, KvTensor
 
-# Windowed layers' views begin at multiples of this. Matrix products add in blocks, so that a view that began anywhere
-# else would change the last bit of a result (measured: differences are exactly 0 for multiples of 128 and more).
-WINDOW_STEP = 256
+# The plain kernel adds up values in blocks of keys: MLAS works on 128 x 128 numbers, which narrower heads make longer.
+_BLOCK_NUMBERS = 128 * 128
 
 Array = NDArray[Any]
 
@@ -30,9 +29,17 @@ class KvIo(Protocol):
         ...
 
 
-def bind(call: Any, name: str, array: Array, offset: int = 0, shape: tuple[int, ...] | None = None) -> None:
+def bind(call: Any, name: str, array: Array, offset: int = 0) -> None:
     """Binds an array's memory, `offset` bytes from its start, without a copy. The caller keeps it alive."""
-    call(name, "cpu", 0, array.dtype.type, array.shape if shape is None else shape, array.ctypes.data + offset)
+    call(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data + offset)
+
+
+def window_step(head_size: int) -> int:
+    """What windowed layers' views begin at multiples of. Anywhere else the blocks that are added up would be others.
+
+    Measured on onnxruntime 1.32 and heads of 16 to 256: differences are exactly 0 with whole blocks, and only then.
+    """
+    return _BLOCK_NUMBERS // min(128, 1 << (head_size - 1).bit_length())
 
 
 class InPlaceKv:
@@ -51,13 +58,14 @@ class InPlaceKv:
         self._whole = [(tensor, array) for tensor, array in kv.tensors() if tensor.window is None]
         self._windowed = [(tensor, array) for tensor, array in kv.tensors() if tensor.window is not None]
         self._window = max((tensor.window or 0 for tensor, _ in self._windowed), default=0)
+        self._step = max((window_step(tensor.head_size) for tensor, _ in self._windowed), default=1)
         self._bindings: dict[tuple[int, int], Any] = {}
         self._starts: dict[tuple[int, int], int] = {}
 
     def window_start(self, first: int, last: int) -> int:
         """The first position that windowed layers of these rows may look at, rounded down to whole steps."""
         shortest = min(self._kv.length(slot) for slot in range(first, last))
-        return max(0, shortest - self._window + 1) // WINDOW_STEP * WINDOW_STEP
+        return max(0, shortest - self._window + 1) // self._step * self._step
 
     def binding(self, first: int, last: int, tokens: int) -> Any:
         view = (first, last)

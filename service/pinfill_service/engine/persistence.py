@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +15,8 @@ from pinfill_service.cache.kv_folder import KvFolder
 from pinfill_service.cache.prefix_cache import PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
 from pinfill_service.engine.interface import DiskState
-from pinfill_service.engine.kv import KvSlots, StoredSpan
+from pinfill_service.engine.kv import KvSlots
+from pinfill_service.engine.pages import StoredSpan
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +33,13 @@ class _Stored:
     def __init__(self, folder: KvFolder, file: KvFile) -> None:
         self._folder, self.file = folder, file
         self._sound: bool | None = None
+        self._comparing = threading.Lock()
 
     def is_sound(self) -> bool:
-        if self._sound is None:
-            self._sound = self._folder.is_sound(self.file)
-        return self._sound
+        with self._comparing:  # not twice at the same time
+            if self._sound is None:
+                self._sound = self._folder.is_sound(self.file)
+            return self._sound
 
     def release(self) -> None:
         """Nothing refers to it any more: a sound one is deleted, a damaged one was set aside."""
@@ -92,6 +96,10 @@ class Persistence:
         if snapshot is None:
             done(None)
             return
+        if self._closed:
+            _free(snapshot)
+            done(OSError("the service is shutting down"))
+            return
         self._writer.submit(self._write, snapshot, done)
 
     def disk_state(self) -> DiskState:
@@ -141,6 +149,9 @@ class Persistence:
         except OSError as error:
             log.warning("a prefix of %d tokens could not be kept on disk: %s", len(snapshot.tokens), error)
             failure = error
+        except Exception as error:  # whoever waits must be told, and the pages given back, whatever it was
+            log.exception("a prefix of %d tokens could not be kept on disk", len(snapshot.tokens))
+            failure = OSError(f"it could not be written: {error}")
         self._run_on_engine(lambda: self._written(snapshot, file, failure, done))
 
     def _content(self, snapshot: Snapshot) -> KvContent:
@@ -155,11 +166,15 @@ class Persistence:
 
     def _written(self, snapshot: Snapshot, file: KvFile | None, failure: OSError | None, done: Done) -> None:
         """On the engine thread again."""
-        for span in snapshot.spans:
-            span.free()
+        _free(snapshot)
         if file is not None:
             span = self._span(_Stored(self._folder, file))
             if span is not None:
                 self._cache.saved(snapshot, span)
             self._cache.enforce_budget()
         done(failure)
+
+
+def _free(snapshot: Snapshot) -> None:
+    for span in snapshot.spans:
+        span.free()

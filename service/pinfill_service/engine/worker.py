@@ -11,10 +11,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pinfill_service.cache.contract import Claim
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
+from pinfill_service.engine.chunks import checkpoints, chunk_length
 from pinfill_service.engine.interface import (
     EngineError,
     EngineStats,
@@ -38,10 +38,6 @@ log = logging.getLogger(__name__)
 _SHARED_CHUNK_TOKENS = 128
 # Logits of every position are kept for a chunk when a prompt is scored: 128 x 150k x 4 bytes is 77 MB.
 _SCORED_CHUNK_TOKENS = 128
-
-
-# Attention goes through a chunk in blocks of some multiple of this many tokens.
-_ATTENTION_ROWS = 16
 
 
 class Session(Protocol):
@@ -163,7 +159,7 @@ class Worker:
         reply = self._replies.popleft()
         if self.cache.shared_length(reply.slot) != reply.start:
             return  # what it stood behind was evicted meanwhile
-        count = self._whole_chunk(reply.start, len(reply.tokens), self._chunk_tokens)
+        count = chunk_length(reply.start, len(reply.tokens), self._chunk_tokens, self._session.final_from)
         tokens = np.array(reply.tokens[:count], np.int32)
         if reply.start + count < self._session.final_from or not self.cache.drop_tail(reply.slot):
             return
@@ -213,7 +209,9 @@ class Worker:
         )
         sequence.slot = claim.slot
         self._session.use_long_rope(claim.slot, sequence.long_rope)
-        sequence.checkpoints = self._checkpoints(sequence, claim)
+        if self._kv.has_state and request.use_cache:
+            wanted = (*request.boundaries, claim.known)
+            sequence.checkpoints = checkpoints(len(sequence.prompt), claim.cached, wanted, self._session.final_from)
         self._replies = deque(reply for reply in self._replies if reply.slot != claim.slot)
         sequence.evaluated = claim.cached
         restore_seconds = self._clock() - began
@@ -235,18 +233,6 @@ class Worker:
             reason = "scoring a prompt needs the logits of all its tokens"
         self._emit(sequence, Started(claim.cached, len(sequence.prompt), reason, saved))
 
-    def _checkpoints(self, sequence: Sequence, claim: Claim) -> tuple[int, ...]:
-        """Where a model's state is kept: at segments' ends, where prompts were seen to part, and at the prompt's end.
-
-        The last one that the very same prompt could resume at is MIN_EVALUATED tokens before its end.
-        """
-        if not self._kv.has_state or not sequence.request.use_cache:
-            return ()
-        end = len(sequence.prompt)
-        wanted = {*sequence.request.boundaries, claim.known, end - MIN_EVALUATED}
-        first = max(claim.cached + MIN_EVALUATED, self._session.final_from)
-        return (*sorted(length for length in wanted if first <= length < end - 1), end)
-
     def _chunk_size(self, sequence: Sequence) -> int:
         size = self._chunk_tokens
         to_checkpoint = next((c - sequence.evaluated for c in sequence.checkpoints if c > sequence.evaluated + 1), size)
@@ -256,20 +242,7 @@ class Worker:
             size = min(size, _SHARED_CHUNK_TOKENS)
         if sequence.request.prompt_logprobs is not None:
             size = min(size, _SCORED_CHUNK_TOKENS)
-        return self._whole_chunk(sequence.evaluated, sequence.remaining, size)
-
-    def _whole_chunk(self, start: int, remaining: int, size: int) -> int:
-        """The next chunk's length, so that its results are those of any other way to cut the prompt.
-
-        One row alone takes other kernels than many: no single token is left over, and attention, which goes through the
-        chunk in blocks of a multiple of 16, is not left with one either. Nothing is cut before `final_from`.
-        """
-        count = min(max(size, self._session.final_from - start), remaining)
-        if self._session.final_from:  # such models' attention has no blocks
-            return count + (remaining - count == 1)
-        while count > MIN_EVALUATED and (count % _ATTENTION_ROWS == 1 or remaining - count == 1):
-            count -= 1
-        return count
+        return chunk_length(sequence.evaluated, sequence.remaining, size, self._session.final_from)
 
     def _evaluate_chunk(self, sequence: Sequence) -> None:
         assert sequence.slot is not None

@@ -34,7 +34,7 @@ class PinManager:
         keeps_sessions: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`kv_home` holds a folder of KV files for each model. `keeps_sessions`: unpinned files are wanted too."""
+        """`kv_home` holds a folder of KV files for each model. `keeps_sessions`: files of no pin stay too."""
         self._kv_home, self._keeps_sessions = kv_home, keeps_sessions
         self._shelf = Shelf(book, publish, clock)
         self._keeper = Keeper(self._shelf, keeps_sessions)

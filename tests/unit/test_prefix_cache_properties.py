@@ -16,8 +16,8 @@ from tests.support.fake_kv import FakeFile, FakeKv, FakePool, FakeSpan
 SLOTS, CONTEXT = 3, 200
 # Prompts made of few blocks share long prefixes and branch in the middle of blocks.
 BLOCKS = [[block * 10 + i % 7 for i in range(length)] for block, length in enumerate((1, 2, 17, 40, 64))]
-prompts = st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=4).map(
-    lambda blocks: [token for block in blocks for token in block][:CONTEXT]
+prompts = st.tuples(st.sampled_from(BLOCKS[2:]), st.lists(st.sampled_from(BLOCKS), max_size=3)).map(
+    lambda parts: [token for block in (parts[0], *parts[1]) for token in block][:CONTEXT]
 )
 
 
@@ -103,6 +103,15 @@ class CacheMachine(RuleBasedStateMachine):
                     self.cache.mark(slot)
                 self.live[slot] = (prompt, done + len(chunk), shared)
 
+    @precondition(lambda self: len(self.live) < SLOTS)
+    @rule(prompt=prompts, namespace=st.sampled_from(["", "", "salt"]), sizes=st.lists(st.integers(2, 70), max_size=6))
+    def ask(self, prompt: list[int], namespace: str, sizes: list[int]) -> None:
+        """A whole request: most of what is cached comes from such ones."""
+        slot = self.claim(prompt, namespace, 1, 1)
+        for size in (*sizes, CONTEXT):
+            self.evaluate_chunk(slot, size, mark=size % 2 == 0)
+        self.end(slot, count=2, finish=True, keep=True)
+
     @rule(slot=running, count=st.integers(1, 5), finish=st.booleans(), keep=st.booleans())
     def end(self, slot: int, count: int, finish: bool, keep: bool) -> None:
         """The request is cancelled, or its prompt is done and a reply was decoded behind it."""
@@ -167,7 +176,9 @@ class CacheMachine(RuleBasedStateMachine):
             tokens = [int(token) for above in leaf.path() for token in above.tokens]
             root = leaf.path()[0].parent
             self.save(tokens, "" if root is self.cache.tree._roots.get("") else "salt")
+        budget = self.budget // self.kv.bytes_per_token
         self.change_budget(0)
+        self.change_budget(budget)
 
     @precondition(lambda self: self.files)
     @rule(data=st.data())
@@ -226,7 +237,7 @@ class CacheMachine(RuleBasedStateMachine):
         assert not self.cache.tree._roots, "an empty namespace was left behind"
 
 
-CacheMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+CacheMachine.TestCase.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
 TestCache = CacheMachine.TestCase
 
 

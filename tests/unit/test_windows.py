@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.kv_io import InPlaceKv, window_step
 from pinfill_service.engine.rows import level_row_groups
 from pinfill_service.engine.session import DecoderSession
+from pinfill_service.engine.window_size import counts_itself, without_itself
 from tests.support.tiny_gguf import TinyGemma3
 from tests.support.tiny_session import converted
 from tests.support.tiny_variants import MIXED
@@ -100,3 +103,12 @@ def test_rows_go_together_while_that_costs_less_than_the_weights(
     lengths: list[int], running: list[int], groups: list[tuple[int, int]]
 ) -> None:
     assert level_row_groups(running, lengths.__getitem__, weight_tokens=1000) == groups
+
+
+def test_graphs_are_patched_for_runtimes_that_do_not_count_the_token_itself(tmp_path: Path) -> None:
+    loaded(tmp_path, 64)
+    patched = onnx.load_model_from_string(without_itself(tmp_path / "model" / "model.onnx"))
+    attributes = [a.i for node in patched.graph.node for a in node.attribute if a.name == "local_window_size"]
+    assert attributes == [39, 39]
+    since = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
+    assert counts_itself() == (since >= (1, 24))

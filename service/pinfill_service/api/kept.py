@@ -77,7 +77,7 @@ class Kept:
         self._settings = settings
         if "history" in changes:
             self._ledger.keep_history(settings.history)
-        if changes.get("keep_sessions") is False:
+        if changes.get("keep_sessions") is False and not self._keeps_all_files():
             self.pins.forget_unpinned_files()
 
     # -- requests ------------------------------------------------------------------------------------------------

@@ -169,3 +169,13 @@ def test_a_pin_stays_in_memory_when_its_slot_is_needed_though_a_file_holds_it() 
     cache.ask(list(range(300, 360)))
     cache.empty_memory()
     assert cache.ask([*PROMPT, 7, 8]) == 100
+
+
+def test_room_for_a_pin_is_not_made_by_emptying_the_slot_it_is_in() -> None:
+    cache = Cache(slots=1)
+    cache.ask(PROMPT)
+    cache.cache.pin("", ids(PROMPT))
+    cache.save(PROMPT)
+    cache.cache.budget_bytes = 100 * cache.kv.bytes_per_token
+    assert cache.ask(list(range(300, 360))) == 0
+    assert cache.ask([*PROMPT, 7, 8]) == 100

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,6 +128,14 @@ def test_a_full_disk_budget_is_told_and_the_pin_stays_in_memory(home: Path) -> N
         assert failed
         assert client.ask([*long, 5, 6], 1).cached == 500
     assert sum(file.stat().st_size for file in files(home)) <= 1 << 20
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permission bits")
+def test_only_this_user_can_look_into_the_folders(home: Path) -> None:
+    with running() as client:
+        pin(client, PROMPT)
+    (file,) = files(home)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent, home / "kv")] == [0o600, 0o700, 0o700]
 
 
 def test_entries_say_what_is_there(home: Path) -> None:

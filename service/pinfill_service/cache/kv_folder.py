@@ -33,7 +33,8 @@ class KvFolder:
 
     def __init__(self, folder: Path, identity: Identity) -> None:
         """Raises OSError when the folder cannot be made."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
         self.folder, self.identity = folder, identity
         self.set_aside: list[str] = []  # sentences about files that could not be used since the start

@@ -56,7 +56,7 @@ def _lines(facts: ModelFacts) -> Iterator[tuple[str, str]]:
         yield (
             "State",
             (
-                f"{len(facts.kv.states)} tensors that cannot be cut back, {facts.kv.state_bytes >> 10:,} KiB: "
+                f"{facts.kv.state_bytes:,} bytes that cannot be cut back, in {', '.join(facts.kv.states)}: "
                 "reused from checkpoints"
             ),
         )

@@ -59,4 +59,5 @@ def _about_settings(error: ValidationError) -> str:
     """The first setting at fault. Its value is left out: it may be a key."""
     first = error.errors(include_input=False, include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"])
-    return f"The setting {name} is not valid: {first['msg'].removeprefix('Value error, ')}. It comes from a flag, PINFILL_* or settings.toml."
+    what = first["msg"].removeprefix("Value error, ")  # pydantic's words for what our own checks say
+    return f"The setting {name} is not valid: {what}. It comes from a flag, PINFILL_* or settings.toml."

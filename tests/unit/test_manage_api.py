@@ -45,6 +45,7 @@ async def test_a_pin_from_start_to_end(tmp_path: Path) -> None:
 
         changed = await service.ask("PATCH", "/pins/rubric", name="grading", auto_refresh=False, stale="it changed")
         assert (changed["name"], changed["state"], changed["reason"]) == ("grading", "stale", "it changed")
+        assert (await service.ask("PATCH", "/pins/grading", stale=""))["state"] == "warm"
         after = len(service.events.seen)
         await service.ask("POST", "/pins/grading/refresh", text="Another rubric.")
         await service.events.wait("pin.state", after=after, name="grading", state="warm")

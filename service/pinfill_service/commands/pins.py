@@ -216,12 +216,17 @@ def _watch(remote: Remote) -> None:
     raise CommandError("The service stopped, and so did watching. Start it again with: pinfill serve")
 
 
-def _take_change(remote: Remote, name: str, why: str) -> None:
-    """A pin's files hold something else: it is pinned again if that was asked for, else said to be stale."""
+def _take_change(remote: Remote, name: str, why: str | None) -> None:
+    """A pin's files hold something else: it is pinned again if that was asked for, else said to be stale. None: they
+    hold again what was pinned.
+    """
     from pinfill_service.api.schemas.manage import Pin, PinChange
 
-    _tell(name, why)
+    _tell(name, why or "its files are again what was pinned")
     try:
+        if why is None:
+            remote.patch(Pin, "pins", name, body=build(PinChange, stale=""))
+            return
         current = remote.get(Pin, "pins", name)
         try:
             wanted = _read_again(current) if current.auto_refresh else None

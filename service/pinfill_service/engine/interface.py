@@ -256,7 +256,10 @@ class Prefixes(Protocol):
         ...
 
     def set_budgets(self, memory_bytes: int, disk_bytes: int) -> Future[None]:
-        """New limits. What is in memory beyond them is evicted; files are not deleted, but no more are written."""
+        """New limits. What is in memory beyond them is evicted; files are not deleted, but no more are written.
+
+        The first budget for files opens them, with what is in them from earlier runs.
+        """
         ...
 
 

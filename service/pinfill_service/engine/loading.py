@@ -63,25 +63,20 @@ def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None =
         clock=time.monotonic,
         no_reuse=_INEXACT if layout.facts.scales_whole_chunks else None,
     )
-    make_persistence = (
-        partial(_persistence, worker, _identity(model, kv), settings) if settings.disk_budget_mib else None
+    return OnnxEngine(
+        model,
+        worker,
+        queue_limit=settings.queue_limit,
+        open_files=partial(_open_files, worker, _identity(model, kv)),
+        disk_budget_bytes=settings.disk_budget_mib << 20,
     )
-    return OnnxEngine(model, worker, queue_limit=settings.queue_limit, make_persistence=make_persistence)
 
 
-def _persistence(
-    worker: Worker, identity: Identity, settings: Settings, call: Callable[[Callable[[], None]], None]
-) -> Persistence | None:
-    """What keeps prefixes on disk, with everything restored that an earlier run kept; None where there is no folder."""
-    try:
-        folder = KvFolder(home() / "kv" / identity.model[:16], identity)
-        persistence = Persistence(
-            worker.cache, worker.kv, folder, budget_bytes=settings.disk_budget_mib << 20, run_on_engine=call
-        )
-        count = persistence.restore()
-    except OSError as error:
-        log.warning("nothing is kept on disk: %s", error)
-        return None
+def _open_files(worker: Worker, identity: Identity, call: Callable[[Callable[[], None]], None]) -> Persistence:
+    """What keeps prefixes on disk, with everything restored that an earlier run kept. Raises OSError."""
+    folder = KvFolder(home() / "kv" / identity.model[:16], identity)
+    persistence = Persistence(worker.cache, worker.kv, folder, run_on_engine=call)
+    count = persistence.restore()
     if count:
         log.info("%d files of cached prefixes found", count)
     return persistence

@@ -60,11 +60,10 @@ class Persistence:
         kv: KvSlots,
         folder: KvFolder,
         *,
-        budget_bytes: int,
         run_on_engine: Callable[[Callable[[], None]], None],
     ) -> None:
         self._cache, self._kv, self._folder = cache, kv, folder
-        self.budget_bytes = budget_bytes
+        self.budget_bytes = 0
         self._run_on_engine = run_on_engine
         self._writer = ThreadPoolExecutor(1, "kv-files")
         self._closed = False

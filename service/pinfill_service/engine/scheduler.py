@@ -50,9 +50,10 @@ class OnnxEngine:
         *,
         queue_limit: int = 256,
         clock: Callable[[], float] = time.monotonic,
-        make_persistence: Callable[[Call], Persistence | None] | None = None,
+        open_files: Callable[[Call], Persistence] | None = None,
+        disk_budget_bytes: int = 0,
     ) -> None:
-        """`make_persistence` gets the function that runs another one on the engine thread."""
+        """`open_files` gets the function that runs another one on the engine thread; see WorkerPrefixes."""
         self._model, self._worker = model, worker
         self._clock, self._queue_limit = clock, queue_limit
         self._ids = itertools.count(1)
@@ -65,8 +66,7 @@ class OnnxEngine:
         self._open: set[int] = set()
         # The engine thread's own:
         self._idle_since = clock()
-        self._persistence = None if make_persistence is None else make_persistence(self.call)
-        self.prefixes = WorkerPrefixes(worker, self.call, clock, self._persistence)
+        self.prefixes = WorkerPrefixes(worker, self.call, clock, open_files, disk_budget_bytes)
         self._last_stats = worker.stats()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
@@ -140,8 +140,7 @@ class OnnxEngine:
             self._changed.notify()
 
     def close(self) -> None:
-        if self._persistence is not None:
-            self._persistence.close()
+        self.prefixes.close()
         with self._changed:
             self._closing = True
             self._changed.notify()

@@ -114,13 +114,13 @@ class PinRefresh(PinContent):
 
 class PinChange(_Schema):
     """Changes to a pin; what is left out stays. `position` counts from 0. `stale` says why its source is not what was
-    pinned any more.
+    pinned any more; empty: it is again.
     """
 
     name: str | None = Field(default=None, min_length=1, max_length=100)
     position: int | None = Field(default=None, ge=0)
     auto_refresh: bool | None = None
-    stale: str | None = Field(default=None, min_length=1, max_length=500)
+    stale: str | None = Field(default=None, max_length=500)
 
 
 class Verification(_Schema):

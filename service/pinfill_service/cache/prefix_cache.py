@@ -75,8 +75,7 @@ class PrefixCache(CacheMemory):
         if self._kv.has_state and not self._resume(slot, target, reached):
             self._forget(slot)
             reached = self.tree.root(namespace)
-        # An empty namespace was forgotten together with its last node.
-        self._start(slot, self.tree.root(namespace) if reached.is_root else reached)
+        self._start(slot, namespace, reached)
         cached = slot.shared_length
         self.enforce_budget()
         return Claim(slot.index, cached, self._reason(match, prompt, cached), match.length)
@@ -87,7 +86,8 @@ class PrefixCache(CacheMemory):
         if slot.private:
             slot.tail.extend(int(token) for token in tokens)
             return
-        assert not slot.tail and slot.node is not None
+        assert not slot.tail
+        slot.node = self._living(slot.node, slot.namespace)
         grown = self.tree.insert(slot.node, tokens, index, self._clock())
         if slot.busy and grown is not slot.node:
             self.tree.reference(grown, 1)
@@ -155,17 +155,22 @@ class PrefixCache(CacheMemory):
         if private:
             slot.busy = slot.private = True
         else:
-            self._start(slot, self.tree.root(namespace))
+            self._start(slot, namespace, self.tree.root(namespace))
         self.enforce_budget()
         return Claim(slot.index, 0, None)
 
-    def _start(self, slot: SlotRecord, node: Node) -> None:
-        now = self._clock()
+    def _start(self, slot: SlotRecord, namespace: str, node: Node) -> None:
+        now, node = self._clock(), self._living(node, namespace)
         slot.busy, slot.private, slot.node, slot.last_used = True, False, node, now
+        slot.namespace = namespace
         self.tree.reference(node, 1)
         for above in node.path():
             above.hits += 1
             above.last_used = now
+
+    def _living(self, node: Node | None, namespace: str) -> Node:
+        """An empty namespace is forgotten, root and all, with its last node and its last user: roots are looked up."""
+        return self.tree.root(namespace) if node is None or node.is_root else node
 
     def _cheapest(self, target: Node) -> tuple[SlotRecord, int]:
         """The idle slot that reaches `target` with the least copying, and how much of it that slot holds already."""

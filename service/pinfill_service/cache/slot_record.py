@@ -12,6 +12,7 @@ class SlotRecord:
     """What a slot holds: the path to `node`, then `tail` tokens that must not be reused (see PrefixCache)."""
 
     index: int
+    namespace: str = ""
     node: Node | None = None
     tail: list[int] = field(default_factory=list)
     busy: bool = False

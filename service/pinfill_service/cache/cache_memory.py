@@ -137,8 +137,11 @@ class CacheMemory:
 
     def enforce_budget(self) -> None:
         """Evicts the least valuable leaves until what is cached fits; never what is in use or only pinned in memory."""
-        if self.held_bytes <= self.budget_bytes:
-            return
+        if self.held_bytes > self.budget_bytes:
+            self._evict_until_it_fits()
+        self._kv.pool.trim(self.budget_bytes - self.held_bytes)
+
+    def _evict_until_it_fits(self) -> None:
         for slot in self._idle():
             self._kv.discard_dead(slot.index)
         while (excess := self.held_bytes - self.budget_bytes) > 0:
@@ -193,10 +196,13 @@ class CacheMemory:
     def evict_all(self) -> int:
         """Forgets everything that nothing protects, on disk too; returns how many entries that were."""
         count = 0
+        for slot in self._idle():
+            self._kv.discard_dead(slot.index)
         while leaves := [leaf for leaf in self.tree.leaves() if not leaf.is_protected]:
             for leaf in leaves:
                 self.evict(leaf)
                 count += 1
+        self._kv.pool.trim(0)
         return count
 
     def evict_prefix(self, namespace: str, tokens: Tokens) -> bool:
@@ -210,6 +216,7 @@ class CacheMemory:
             assert above is not None
             self.evict(node)
             node, evicted = above, True
+        self._kv.pool.trim(0)
         return evicted
 
     def _least_valuable(self) -> Node | None:
@@ -243,15 +250,17 @@ class CacheMemory:
     # -- numbers -------------------------------------------------------------------------------------------------
 
     def stats(self) -> CacheStats:
-        entries = tokens = total = protected = 0
+        kv, entries, tokens = self._kv, 0, 0
+        evictable = kv.pool.bytes_free
         for node in self.tree.nodes():
             entries += not node.children
             tokens += len(node.tokens)
-            size = len(node.tokens) * self._kv.bytes_per_token * (len(node.slots) + (node.span is not None))
-            size += self._kv.state_bytes * _holds_state(node)
-            total += size
-            protected += size if node.is_protected else 0
-        return CacheStats(entries, tokens, total, protected, self._evictions, self._mismatches)
+            if not node.is_protected:
+                evictable += len(node.tokens) * kv.bytes_per_token * (len(node.slots) + (node.span is not None))
+                evictable += kv.state_bytes * _holds_state(node)
+        evictable += sum(kv.touched(s.index) - kv.length(s.index) for s in self._idle()) * kv.bytes_per_token
+        total = kv.resident_bytes + kv.pool.bytes_used + kv.pool.bytes_free + self._checkpoint_bytes()
+        return CacheStats(entries, tokens, total, total - evictable, self._evictions, self._mismatches)
 
 
 def _holds_state(node: Node) -> bool:

@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """Counts of one moment; protected + evictable == total."""
+    """Counts of one moment; protected + evictable == total, which is all the memory that KV takes, used or not."""
 
     entries: int
     tokens: int

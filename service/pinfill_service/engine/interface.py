@@ -169,7 +169,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """One consistent look at the engine. Bytes are bytes of KV; evictable + protected == total."""
+    """One consistent look at the engine. Bytes are all the memory that KV takes; evictable + protected == total."""
 
     running: int
     waiting: int

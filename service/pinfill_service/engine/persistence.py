@@ -39,6 +39,7 @@ class _Stored:
         with self._comparing:  # not twice at the same time
             if self._sound is None:
                 self._sound = self._folder.is_sound(self.file)
+                self.file.release_pages()
             return self._sound
 
     def release(self) -> None:
@@ -115,7 +116,9 @@ class Persistence:
     def _span(self, stored: _Stored) -> StoredSpan | None:
         arrays = [pieces[0] for pieces in stored.file.content.groups]
         try:
-            return self._kv.mapped_span(arrays, release=stored.release, is_sound=stored.is_sound)
+            return self._kv.mapped_span(
+                arrays, release=stored.release, is_sound=stored.is_sound, put_away=stored.file.release_pages
+            )
         except ValueError as error:
             self._folder.put_aside(stored.file.path, str(error))
             return None

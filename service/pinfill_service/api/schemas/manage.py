@@ -351,7 +351,7 @@ class LoadedModel(_Schema):
 
 
 class MemoryUse(_Schema):
-    """KV in memory: pinned (or in use) + cached == used; `free` is what the budget leaves."""
+    """All the memory that KV takes: pinned (or in use) + cached == used; `free` is what the budget leaves."""
 
     pinned_bytes: int
     cached_bytes: int

@@ -10,11 +10,13 @@ from pinfill_service.cache.contract import CacheStats, KvStore, Snapshot
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
 from pinfill_service.cache.slot_record import SlotRecord
+from pinfill_service.cache.system_memory import PLENTY, plenty
 
 log = logging.getLogger(__name__)
 
 # An entry this old is worth half of an equal one used just now.
 _HALF_VALUE_SECONDS = 600.0
+_LOOK_SECONDS = 1.0  # between two looks at what the system can spare
 # Evicting less than this from an entry's end is not worth the books.
 _MIN_TRIM_TOKENS = 64
 
@@ -22,12 +24,24 @@ _MIN_TRIM_TOKENS = 64
 class CacheMemory:
     """Everything cached, and how it leaves memory, or comes from and goes to files.
 
-    Invariants: an entry in use, or pinned and in no file, is never evicted; what nothing protects fits the budget.
+    Invariants: an entry in use, or pinned and in no file, is never evicted; what nothing protects fits the budget and,
+    as of the last look, what the system can spare.
     """
 
-    def __init__(self, kv: KvStore, budget_bytes: int, cost: PrefillCost, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        kv: KvStore,
+        budget_bytes: int,
+        cost: PrefillCost,
+        clock: Callable[[], float],
+        spare_bytes: Callable[[], int] = plenty,
+    ) -> None:
+        """`spare_bytes`: memory that the system can still give; negative when it needs some back."""
         self.tree = PrefixTree()
         self.budget_bytes = budget_bytes
+        self._spare_bytes = spare_bytes
+        self._affordable_bytes, self._look_at = PLENTY, clock()
+        self.short_of_memory = False
         self._kv = kv
         self._cost = cost
         self._clock = clock
@@ -135,16 +149,28 @@ class CacheMemory:
             return 0
         return self._kv.state_bytes * sum(_holds_state(node) for node in self.tree.nodes())
 
+    def limit_bytes(self) -> int:
+        """What may be held now: the budget, or less while the system is short of memory.
+
+        What is given back can be spared again, so this comes to rest, and grows with what other programs give back.
+        """
+        now = self._clock()
+        if now >= self._look_at:
+            self._look_at = now + _LOOK_SECONDS
+            spare, held = self._spare_bytes(), self.held_bytes
+            self._affordable_bytes, self.short_of_memory = max(0, held + spare), spare < 0
+        return min(self.budget_bytes, self._affordable_bytes)
+
     def enforce_budget(self) -> None:
         """Evicts the least valuable leaves until what is cached fits; never what is in use or only pinned in memory."""
-        if self.held_bytes > self.budget_bytes:
-            self._evict_until_it_fits()
-        self._kv.pool.trim(self.budget_bytes - self.held_bytes)
+        if self.held_bytes > self.limit_bytes():
+            self._evict_until_it_fits(self.limit_bytes())
+        self._kv.pool.trim(self.limit_bytes() - self.held_bytes)
 
-    def _evict_until_it_fits(self) -> None:
+    def _evict_until_it_fits(self, limit: int) -> None:
         for slot in self._idle():
             self._kv.discard_dead(slot.index)
-        while (excess := self.held_bytes - self.budget_bytes) > 0:
+        while (excess := self.held_bytes - limit) > 0:
             if self._drop_copy():
                 continue
             leaf = self._least_valuable()
@@ -167,20 +193,30 @@ class CacheMemory:
         parent = leaf.parent
         assert parent is not None
         for index in list(leaf.slots):
-            slot = self._slots[index]
-            slot.tail.clear()
-            slot.node = None if parent.is_root else parent
-            self._kv.truncate(index, parent.end)
-            self._kv.discard_dead(index)
+            self._cut(self._slots[index], parent)
         leaf.slots.clear()
 
+    def _cut(self, slot: SlotRecord, end: Node) -> None:
+        """From now on a slot holds the path to `end` only."""
+        slot.tail.clear()
+        slot.node = None if end.is_root else end
+        self._kv.truncate(slot.index, end.end)
+        self._kv.discard_dead(slot.index)
+
     def _drop_copy(self, but: SlotRecord | None = None) -> bool:
-        """Empties the idle slot longest unused of those whose KV is all held elsewhere too: that loses nothing."""
-        idle = [slot for slot in self._idle() if slot is not but]
-        copies = [slot for slot in idle if self._kv.touched(slot.index) and not slot.loss(0)]
+        """Cuts off what is held elsewhere too, which loses nothing, from the idle slot longest unused that ends so."""
+        idle = [slot for slot in self._idle() if slot is not but and self._kv.touched(slot.index)]
+        copies = [slot for slot in idle if slot.needed_length < max(slot.shared_length, 1)]
         if not copies:
             return False
-        self._forget(min(copies, key=lambda slot: slot.last_used))
+        slot = min(copies, key=lambda slot: slot.last_used)
+        if not (keep := slot.needed_length):
+            self._forget(slot)
+            return True
+        assert slot.node is not None
+        needed = next(node for node in slot.node.path() if node.end == keep)
+        self.tree.detach(slot.node, slot.index, needed)
+        self._cut(slot, needed)
         return True
 
     def evict(self, leaf: Node, excess: int | None = None) -> None:
@@ -237,14 +273,14 @@ class CacheMemory:
 
     def _make_room(self, size: int, node: Node, slot: SlotRecord) -> bool:
         """Evicts leaves worth less than `node`, which is in `slot`, until `size` more bytes fit; False: they cannot."""
-        now = self._clock()
-        while self.held_bytes + size > self.budget_bytes:
+        now, limit = self._clock(), self.limit_bytes()
+        while self.held_bytes + size > limit:
             if self._drop_copy(but=slot):
                 continue
             leaf = self._least_valuable()
             if leaf is None or leaf is node or self._value(leaf, now) >= self._value(node, now):
                 return False
-            self._free_memory(leaf, self.held_bytes + size - self.budget_bytes)
+            self._free_memory(leaf, self.held_bytes + size - limit)
         return True
 
     # -- numbers -------------------------------------------------------------------------------------------------

@@ -188,6 +188,7 @@ class EngineStats:
     saved_seconds_total: float
     evictions_total: int
     mismatches_total: int  # recorded and real KV length disagreed; each was turned into a miss
+    short_of_memory: bool  # other programs need what would be cached; less than the budget is
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import psutil
 
 from pinfill_service.cache.kv_file import Identity
 from pinfill_service.cache.kv_folder import KvFolder
+from pinfill_service.cache.system_memory import spare_bytes
 from pinfill_service.engine.interface import ModelInfo
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.layout import GENAI_CONFIG, ModelLayout, fingerprint, read_layout
@@ -62,6 +63,7 @@ def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None =
         chunk_tokens=settings.chunk_tokens,
         clock=time.monotonic,
         no_reuse=_INEXACT if layout.facts.scales_whole_chunks else None,
+        spare_bytes=spare_bytes,
     )
     return OnnxEngine(
         model,

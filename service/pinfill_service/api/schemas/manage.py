@@ -386,7 +386,7 @@ class Activity(_Schema):
 class Problem(_Schema):
     """Something a person should know. `message` ends with what to do, where there is something."""
 
-    kind: Literal["disk", "history", "file_set_aside", "model"]
+    kind: Literal["disk", "history", "file_set_aside", "model", "memory"]
     message: str
 
 

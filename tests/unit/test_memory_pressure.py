@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from pinfill_service.cache import cache_memory
+from pinfill_service.cache import system_memory
 from pinfill_service.engine import scheduler
 from pinfill_service.engine.scheduler import OnnxEngine
 from tests.support.fake_engine import LIMIT_SECONDS
@@ -39,7 +39,7 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> System:
     monkeypatch.setenv("PINFILL_HOME", str(tmp_path))
     system = System()
     monkeypatch.setattr(psutil, "virtual_memory", system.virtual_memory)
-    monkeypatch.setattr(cache_memory, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(system_memory, "_LOOK_SECONDS", 0.0)
     monkeypatch.setattr(scheduler, "_LOOK_SECONDS", 0.02)
     return system
 

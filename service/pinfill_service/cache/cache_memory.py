@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from pinfill_service.cache.contract import CacheStats, KvStore, Snapshot
+import numpy as np
+
+from pinfill_service.cache.contract import CacheStats, Evicted, KvStore, Snapshot
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
 from pinfill_service.cache.slot_record import SlotRecord
-from pinfill_service.cache.system_memory import PLENTY, plenty
+from pinfill_service.cache.system_memory import SystemMemory, plenty
 
 log = logging.getLogger(__name__)
 
 # An entry this old is worth half of an equal one used just now.
 _HALF_VALUE_SECONDS = 600.0
-_LOOK_SECONDS = 1.0  # between two looks at what the system can spare
+_REMEMBERED_EVICTIONS = 100  # until somebody asks for them
 # Evicting less than this from an entry's end is not worth the books.
 _MIN_TRIM_TOKENS = 64
 
@@ -39,14 +42,13 @@ class CacheMemory:
         """`spare_bytes`: memory that the system can still give; negative when it needs some back."""
         self.tree = PrefixTree()
         self.budget_bytes = budget_bytes
-        self._spare_bytes = spare_bytes
-        self._affordable_bytes, self._look_at = PLENTY, clock()
-        self.short_of_memory = False
+        self.system = SystemMemory(spare_bytes, lambda: self.held_bytes, clock)
         self._kv = kv
         self._cost = cost
         self._clock = clock
         self._slots = [SlotRecord(index) for index in range(kv.count)]
         self._evictions = 0
+        self._evicted: deque[Evicted] = deque(maxlen=_REMEMBERED_EVICTIONS)
         self._mismatches = 0
 
     def _idle(self) -> list[SlotRecord]:
@@ -150,16 +152,8 @@ class CacheMemory:
         return self._kv.state_bytes * sum(_holds_state(node) for node in self.tree.nodes())
 
     def limit_bytes(self) -> int:
-        """What may be held now: the budget, or less while the system is short of memory.
-
-        What is given back can be spared again, so this comes to rest, and grows with what other programs give back.
-        """
-        now = self._clock()
-        if now >= self._look_at:
-            self._look_at = now + _LOOK_SECONDS
-            spare, held = self._spare_bytes(), self.held_bytes
-            self._affordable_bytes, self.short_of_memory = max(0, held + spare), spare < 0
-        return min(self.budget_bytes, self._affordable_bytes)
+        """What may be held now: the budget, or less while the system is short of memory."""
+        return min(self.budget_bytes, self.system.affordable_bytes())
 
     def enforce_budget(self) -> None:
         """Evicts the least valuable leaves until what is cached fits; never what is in use or only pinned in memory."""
@@ -225,9 +219,21 @@ class CacheMemory:
         keep = len(leaf.tokens) - (-(-excess // self._kv.bytes_per_token) if excess is not None else len(leaf.tokens))
         if excess is not None and keep >= _MIN_TRIM_TOKENS and not self._kv.has_state:
             self.tree.node_at(Match(leaf.end, leaf), leaf.start + keep - keep % _MIN_TRIM_TOKENS)
+        self._note_eviction(leaf)
         self._empty_slots(leaf)
         self.tree.remove(leaf)
+
+    def _note_eviction(self, end: Node) -> None:
+        """The path to `end` is about to lose its last tokens."""
         self._evictions += 1
+        token_ids = np.concatenate([node.tokens for node in end.path()])
+        self._evicted.append(Evicted(self.tree.namespace_of(end), token_ids, self._clock()))
+
+    def take_evicted(self) -> list[Evicted]:
+        """What was evicted since the last call, as far as it is remembered."""
+        taken = list(self._evicted)
+        self._evicted.clear()
+        return taken
 
     def evict_all(self) -> int:
         """Forgets everything that nothing protects, on disk too; returns how many entries that were."""

@@ -195,6 +195,8 @@ class PrefixCache(CacheMemory):
             return
         boundary = self.tree.node_at(Match(slot.node.end, slot.node), keep)
         self._write_back(slot, boundary)
+        if slot.node is not None and slot.loss(keep):  # there was no room for it
+            self._note_eviction(slot.node)
         self.tree.detach(slot.node, slot.index, boundary)
         self._kv.truncate(slot.index, keep)
         slot.node = None if boundary.is_root else boundary

@@ -227,6 +227,16 @@ class DiskState:
     set_aside: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A prefix that was cached in full until then; some of its end is not any more. `id` is that of its entry."""
+
+    id: str
+    salt: str
+    token_ids: Sequence[int]
+    seconds_ago: float
+
+
 class Prefixes(Protocol):
     """What is cached, for people to see and touch. Futures are resolved on the engine thread, between two chunks."""
 
@@ -251,6 +261,10 @@ class Prefixes(Protocol):
         ...
 
     def evict_unpinned(self) -> Future[int]: ...
+
+    def take_evictions(self) -> Future[list[Eviction]]:
+        """What was evicted since the last call, the oldest first; of many only the latest are remembered."""
+        ...
 
     def disk(self) -> DiskState | None:
         """What is on disk, looked at now; None where nothing is kept there. Raises OSError."""

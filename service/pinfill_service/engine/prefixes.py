@@ -12,8 +12,9 @@ import numpy as np
 from pinfill_service.cache.entries import entries, entry_id
 from pinfill_service.cache.prefix_cache import PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
-from pinfill_service.engine.interface import DiskState, EntryInfo, PrefixState
+from pinfill_service.engine.interface import DiskState, EntryInfo, Eviction, PrefixState
 from pinfill_service.engine.persistence import Persistence
+from pinfill_service.engine.sequence import salt_of
 from pinfill_service.engine.worker import Worker
 
 T = TypeVar("T")
@@ -102,6 +103,9 @@ class WorkerPrefixes:
     def evict_unpinned(self) -> Future[int]:
         return self._on_engine(self._cache.evict_all)
 
+    def take_evictions(self) -> Future[list[Eviction]]:
+        return self._on_engine(self._take_evictions)
+
     def disk(self) -> DiskState | None:
         files = self._files
         if files is None and self._problem is not None:
@@ -160,6 +164,18 @@ class WorkerPrefixes:
                 token_ids=entry.token_ids.tolist(),
             )
             for entry in entries(self._cache.tree, self._worker.kv)
+        ]
+
+    def _take_evictions(self) -> list[Eviction]:
+        now = self._clock()
+        return [
+            Eviction(
+                entry_id(evicted.namespace, evicted.token_ids),
+                salt_of(evicted.namespace),
+                evicted.token_ids.tolist(),
+                max(0.0, now - evicted.at),
+            )
+            for evicted in self._cache.take_evicted()
         ]
 
     def _state(self, tokens: Tokens) -> PrefixState:

@@ -391,5 +391,5 @@ class Worker:
             saved_seconds_total=totals.saved_seconds,
             evictions_total=cache.evictions,
             mismatches_total=cache.mismatches,
-            short_of_memory=self.cache.short_of_memory,
+            short_of_memory=self.cache.system.is_short,
         )

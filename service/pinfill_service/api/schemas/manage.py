@@ -504,7 +504,7 @@ class PinProgressEvent(_Schema):
 
 
 class EntryEvictedEvent(_Schema):
-    """`entry.evicted`: `id` is null when room was needed: only how many is known."""
+    """`entry.evicted`: on request, or because room was needed. `id` is null when it was more than one entry."""
 
     id: str | None
     entries: int

@@ -42,6 +42,7 @@ _PIN_STATUSES: dict[type[PinError], int] = {
     PinTooLongError: 400,
     PinBudgetError: 507,
 }
+_MAX_WORDS = 300  # of a sentence that quotes what was sent
 _MAX_MESSAGES = 3  # of one validation failure: a wrong list can fail in every element
 
 
@@ -55,6 +56,11 @@ class ApiError(Exception):
         self.code = code
         self.param = param
         self.headers: dict[str, str] = {}
+
+
+def invalid_value(where: str, words: str) -> ApiError:
+    """The answer to a field, named by its path, that is not what `words` say it has to be."""
+    return ApiError(400, f"{where}: {words[:_MAX_WORDS]}.", code="invalid_value", param=where)
 
 
 @dataclass(frozen=True, slots=True)

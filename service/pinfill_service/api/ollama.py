@@ -1,0 +1,160 @@
+"""Ollama's /api/chat and /api/generate"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from pinfill_service.api.chat import OFF_LOOP_CHARACTERS, prepare_chat, thinking
+from pinfill_service.api.context import Service, ServiceDep
+from pinfill_service.api.errors import ApiError, invalid_value
+from pinfill_service.api.json_text import JSON_LINES_MEDIA_TYPE, is_shallow, json_line
+from pinfill_service.api.ollama_dialect import ChatLines, GenerateLines, OllamaDialect
+from pinfill_service.api.recording import Origin
+from pinfill_service.api.running import Plan, respond
+from pinfill_service.api.schemas.ollama import (
+    OllamaChatRequest,
+    OllamaError,
+    OllamaGenerateRequest,
+    OllamaMessage,
+    OllamaRequest,
+    OllamaTool,
+)
+from pinfill_service.prompt.chat import ChatRequest, JsonFormat, Message, normalise
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": OllamaError} for status in (400, 401, 403, 404, 405, 409, 413, 429, 500, 501, 503, 507)
+}
+
+router = APIRouter(prefix="/api", tags=["ollama"], responses=ERRORS)
+
+MAX_LEVELS = 64  # of a schema: real ones have ten
+TAG = ":latest"  # what Ollama puts behind names that have no tag
+
+
+@router.post("/chat", response_class=Response)
+async def chat(body: OllamaChatRequest, request: Request, service: ServiceDep) -> Response:
+    """Continues a conversation."""
+    dialect = ChatLines(service.engine.model.name)
+    if not body.messages:
+        return _loaded(service, body, dialect)
+    prepared = await prepare_chat(service, chat_request(body, body.messages), plain_name(body.model))
+    return await respond(service, request, prepared.plan, dialect, stream=body.streams)
+
+
+@router.post("/generate", response_class=Response)
+async def generate(body: OllamaGenerateRequest, request: Request, service: ServiceDep) -> Response:
+    """Answers a prompt, or continues it as it is when `raw`."""
+    for name in ("suffix", "template"):
+        if getattr(body, name):
+            raise ApiError(400, f"{name} is not supported.", code="unsupported_value", param=name)
+    _refuse_images(body.images, "images")
+    dialect = GenerateLines(service.engine.model.name)
+    if not body.prompt:
+        return _loaded(service, body, dialect)
+    if body.raw:
+        plan = await _raw_plan(service, body, body.prompt)
+    else:
+        plan = (await prepare_chat(service, prompt_request(body, body.prompt), plain_name(body.model))).plan
+    return await respond(service, request, plan, dialect, stream=body.streams)
+
+
+def chat_request(body: OllamaChatRequest, messages: Sequence[OllamaMessage]) -> ChatRequest:
+    """The request in the internal form. Raises ApiError."""
+    return ChatRequest(
+        messages=normalise(_messages(messages)),
+        tools=tuple(_tool(tool, f"tools.{number}") for number, tool in enumerate(body.tools or ())),
+        format=_format(body.format),
+        template_options=thinking(body.think),
+        options=body.generation_options(),
+    )
+
+
+def prompt_request(body: OllamaGenerateRequest, prompt: str) -> ChatRequest:
+    """A prompt as the conversation it begins. Raises ApiError."""
+    system = [{"role": "system", "content": body.system}] if body.system else []
+    return ChatRequest(
+        messages=normalise([*system, {"role": "user", "content": prompt}]),
+        format=_format(body.format),
+        template_options=thinking(body.think),
+        options=body.generation_options(),
+    )
+
+
+def plain_name(model: str | None) -> str | None:
+    """A model's name without the tag that clients put behind it."""
+    return model.removesuffix(TAG) if model is not None else None
+
+
+async def _raw_plan(service: Service, body: OllamaGenerateRequest, prompt: str) -> Plan:
+    for name in ("system", "format"):
+        if getattr(body, name):
+            message = f"raw and {name} do not go together: leave one of them out."
+            raise ApiError(400, message, code="unsupported_value", param=name)
+    text = service.virtual_model(plain_name(body.model)).text(prompt)
+    encode = service.text.tokenizer.encode_prompt
+    ids = await asyncio.to_thread(encode, text) if len(text) > OFF_LOOP_CHARACTERS else encode(text)
+    return Plan([ids], body.generation_options(), origin=Origin(text))
+
+
+def _loaded(service: Service, body: OllamaRequest, dialect: OllamaDialect) -> Response:
+    service.virtual_model(plain_name(body.model))  # says when there is no such pin
+    media_type = JSON_LINES_MEDIA_TYPE if body.streams else "application/json"
+    return Response(json_line(dialect.loaded()), media_type=media_type)
+
+
+def _messages(sent: Sequence[OllamaMessage]) -> list[Message]:
+    """Messages as templates expect them. Calls may have no ids: results then belong to calls in their order."""
+    messages: list[Message] = []
+    unanswered: deque[str] = deque()
+    calls = 0
+    for number, message in enumerate(sent):
+        _refuse_images(message.images, f"messages.{number}.images")
+        fields: dict[str, Any] = {"role": message.role, "content": message.content or ""}
+        if message.thinking:
+            fields["reasoning_content"] = message.thinking
+        if message.tool_calls:
+            ids = [call.id or f"call_{calls + at}" for at, call in enumerate(message.tool_calls)]
+            calls += len(ids)
+            unanswered = deque(ids)
+            fields["content"] = message.content or None
+            fields["tool_calls"] = [
+                {"id": call_id, "type": "function", "function": call.function.model_dump()}
+                for call_id, call in zip(ids, message.tool_calls, strict=True)
+            ]
+        if message.role == "tool":
+            fields["tool_call_id"] = message.tool_call_id or (unanswered.popleft() if unanswered else "")
+            if message.tool_name:
+                fields["name"] = message.tool_name
+        messages.append(fields)
+    return messages
+
+
+def _tool(tool: OllamaTool, where: str) -> dict[str, Any]:
+    function = tool.function.model_dump(exclude_none=True)
+    if not is_shallow(function, MAX_LEVELS):
+        raise invalid_value(where, f"it is nested more than {MAX_LEVELS} levels deep")
+    function.setdefault("parameters", {"type": "object", "properties": {}})
+    return {"type": "function", "function": function}
+
+
+def _format(wanted: str | dict[str, Any] | None) -> JsonFormat | None:
+    if not wanted:
+        return None
+    if wanted == "json":
+        return JsonFormat()
+    if isinstance(wanted, str):
+        raise invalid_value("format", "it is json or a JSON schema")
+    if not is_shallow(wanted, MAX_LEVELS):
+        raise invalid_value("format", f"it is nested more than {MAX_LEVELS} levels deep")
+    return JsonFormat(wanted)
+
+
+def _refuse_images(images: Sequence[Any] | None, where: str) -> None:
+    if images:
+        raise ApiError(400, f"{where}: Images are not supported, only text.", code="unsupported_content", param=where)

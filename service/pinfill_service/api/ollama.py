@@ -143,12 +143,12 @@ def _tool(tool: OllamaTool, where: str) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _format(wanted: str | dict[str, Any] | None) -> JsonFormat | None:
+def _format(wanted: Any) -> JsonFormat | None:
     if not wanted:
         return None
     if wanted == "json":
         return JsonFormat()
-    if isinstance(wanted, str):
+    if not isinstance(wanted, dict):
         raise invalid_value("format", "it is json or a JSON schema")
     if not is_shallow(wanted, MAX_LEVELS):
         raise invalid_value("format", f"it is nested more than {MAX_LEVELS} levels deep")

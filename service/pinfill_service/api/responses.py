@@ -13,7 +13,7 @@ from pinfill_service.api.context import ApplicationDep, ServiceDep
 from pinfill_service.api.errors import ApiError, invalid_value
 from pinfill_service.api.json_text import dump_bytes, is_shallow
 from pinfill_service.api.responses_dialect import ResponsesDialect
-from pinfill_service.api.responses_input import Item, input_items, messages
+from pinfill_service.api.responses_input import Item, checked, messages
 from pinfill_service.api.responses_store import ResponseStore, StoredResponse
 from pinfill_service.api.responses_tools import MAX_LEVELS, OfferedTools, choose_tools, offered_tools
 from pinfill_service.api.running import respond
@@ -33,7 +33,7 @@ async def create(body: ResponsesRequest, request: Request, service: ServiceDep) 
             raise ApiError(400, f"{name} is not supported.", code="unsupported_value", param=name)
     store = service.app.responses
     before = _previous(store, body.previous_response_id)
-    items = _resolved(store, input_items(body.input))
+    items = _resolved(store, checked(body.input or ()))
     tools = offered_tools(body.tools or ())
     chat = chat_request(body, before.items if before is not None else (), items, tools)
     prepared = await prepare_chat(service, chat, body.model)

@@ -23,14 +23,12 @@ _NOT_SUPPORTED = {
 }
 
 
-def input_items(sent: str | Sequence[Item] | None) -> tuple[Item, ...]:
-    """The `input` of a request as items: a text is a user's message. Raises ApiError."""
-    if isinstance(sent, str):
-        return ({"type": "message", "role": "user", "content": sent},)
-    for number, item in enumerate(sent or ()):
+def checked(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Items that can be kept and sent back. Raises ApiError."""
+    for number, item in enumerate(items):
         if not is_shallow(item, MAX_LEVELS):
             raise invalid_value(f"input.{number}", f"it is nested more than {MAX_LEVELS} levels deep")
-    return tuple(sent or ())
+    return tuple(items)
 
 
 def messages(history: Sequence[Item], items: Sequence[Item], tools: OfferedTools) -> list[dict[str, Any]]:

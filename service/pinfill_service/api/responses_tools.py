@@ -68,11 +68,9 @@ def offered_tools(tools: Sequence[Tool]) -> OfferedTools:
     return OfferedTools(tuple(forms), sent, known, {each: name for name, each in known.items()})
 
 
-def choose_tools(
-    choice: str | Mapping[str, Any] | None, offered: OfferedTools, *, parallel: bool
-) -> tuple[ToolChoice, OfferedTools]:
+def choose_tools(choice: Any, offered: OfferedTools, *, parallel: bool) -> tuple[ToolChoice, OfferedTools]:
     """What `tool_choice` means, and the tools that are left by it. Raises ApiError for what cannot be done."""
-    if isinstance(choice, Mapping):
+    if isinstance(choice, dict):
         if not is_shallow(choice, MAX_LEVELS):
             raise invalid_value("tool_choice", f"it is nested more than {MAX_LEVELS} levels deep")
         return _chosen(choice, offered, parallel)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from pinfill_service.api.schemas.openai import SamplingFields
 from pinfill_service.prompt.chat import GenerationOptions
+
+_FORMAT = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 
 
 class OllamaOptions(SamplingFields):
@@ -79,7 +81,7 @@ class OllamaRequest(BaseModel):
 
     model: str | None = None
     stream: bool | None = None
-    format: str | dict[str, Any] | None = None
+    format: Annotated[Any, WithJsonSchema(_FORMAT)] = None
     options: OllamaOptions | None = None
     think: bool | str | None = None
 

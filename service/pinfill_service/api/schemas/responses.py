@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from pinfill_service.api.schemas.openai import SamplingFields
 from pinfill_service.prompt.chat import GenerationOptions
 
 MAX_METADATA = 16
+
+
+def _as_items(value: Any) -> Any:
+    """`input` as items: a text is a user's message."""
+    return [{"type": "message", "role": "user", "content": value}] if isinstance(value, str) else value
+
+
+_INPUT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}, {"type": "null"}]}
+_TOOL_CHOICE = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 
 
 class TextFormat(BaseModel):
@@ -47,14 +56,14 @@ class ResponsesRequest(SamplingFields):
     """POST /v1/responses"""
 
     model: str | None = None
-    input: str | list[dict[str, Any]] | None = None
+    input: Annotated[list[dict[str, Any]] | None, BeforeValidator(_as_items), WithJsonSchema(_INPUT)] = None
     instructions: str | None = None
     previous_response_id: str | None = None
     store: bool | None = None
     stream: bool | None = None
     max_output_tokens: int | None = Field(None, ge=1)
     tools: list[dict[str, Any]] | None = None
-    tool_choice: str | dict[str, Any] | None = None
+    tool_choice: Annotated[Any, WithJsonSchema(_TOOL_CHOICE)] = None
     parallel_tool_calls: bool | None = None
     text: TextOptions | None = None
     reasoning: ReasoningOptions | None = None

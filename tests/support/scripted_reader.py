@@ -18,7 +18,7 @@ _SWITCH = re.compile(r"<(?:(think|say|end)|call ([\w.-]+))>")
 
 
 class ScriptedReader:
-    """`<think>`, `<say>`, `<call NAME>` and `<end>` (of a call) say what the text after them is; at first it is words."""
+    """`<think>`, `<say>`, `<call NAME>` and `<end>` (of a call) say what the text after them is: at first words."""
 
     def __init__(self) -> None:
         self._held = ""

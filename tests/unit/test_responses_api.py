@@ -33,6 +33,7 @@ TOKENIZER = llama_text().tokenizer
 PATH = "/v1/responses"
 CODEX = Path(__file__).parents[1] / "fixtures" / "agents" / "codex-tool-turn.jsonl"
 READ = {"type": "function", "name": "read", "parameters": {"type": "object"}, "strict": False}
+WRITE = {"type": "function", "name": "write"}
 ANSWER = '<think>hm<say>Well.<call read>{"path": "a"}<end><call read>{"path":"b"}<end>'
 # Shows all a template can see.
 SHOWING = "{{ messages | tojson }}{{ tools | tojson }}"
@@ -89,7 +90,9 @@ def text_of(answer: dict[str, Any]) -> str:
 def anonymous(value: Any) -> Any:
     """JSON without ids and times, which no two answers share."""
     if isinstance(value, dict):
-        return {name: anonymous(item) for name, item in value.items() if name not in ("id", "created_at", "completed_at")}
+        return {
+            name: anonymous(item) for name, item in value.items() if name not in ("id", "created_at", "completed_at")
+        }
     return [anonymous(item) for item in value] if isinstance(value, list) else value
 
 
@@ -166,13 +169,17 @@ async def test_the_prompt_is_that_of_chat_completions(engine: FakeEngine) -> Non
         body = {"messages": chat, "tools": [{"type": "function", "function": function}]}
         assert (await client.post("/v1/chat/completions", json=body)).status_code == 200
     await create(app, instructions="Be kind.", input=items, tools=[{"type": "function", **function, "strict": False}])
-    theirs, ours = (json.loads("[" + TOKENIZER.decode(each.prompt).replace("][", "],[") + "]") for each in engine.requests)
+    theirs, ours = (
+        json.loads("[" + TOKENIZER.decode(each.prompt).replace("][", "],[") + "]") for each in engine.requests
+    )
     assert ours == theirs
 
 
 async def test_several_thoughts_and_words_in_a_row(app: FastAPI, seen: list[ChatRequest]) -> None:
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}]}
-    await create(app, input=[message("user", "x"), thought, thought, message("assistant", "b"), message("assistant", "c")])
+    await create(
+        app, input=[message("user", "x"), thought, thought, message("assistant", "b"), message("assistant", "c")]
+    )
     assert [dict(each) for each in seen[0].messages[1:]] == [
         {"role": "assistant", "content": "b", "reasoning_content": "a\na"},
         {"role": "assistant", "content": "c"},
@@ -208,7 +215,10 @@ async def test_tools_of_all_types(app: FastAPI, engine: FakeEngine, seen: list[C
         ("none", ("none", None, 2)),
         ("required", ("required", None, 2)),
         ({"type": "function", "name": "read"}, ("required", "read", 2)),
-        ({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "write"}]}, ("auto", None, 1)),
+        (
+            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "write"}]},
+            ("auto", None, 1),
+        ),
         (
             {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "write"}]},
             ("required", None, 1),
@@ -216,7 +226,7 @@ async def test_tools_of_all_types(app: FastAPI, engine: FakeEngine, seen: list[C
     ],
 )
 async def test_tool_choice(app: FastAPI, seen: list[ChatRequest], choice: Any, expected: tuple[Any, ...]) -> None:
-    answer = await create(app, tools=[READ, READ | {"name": "write"}], tool_choice=choice, parallel_tool_calls=False)
+    answer = await create(app, tools=[READ, WRITE], tool_choice=choice, parallel_tool_calls=False)
     (chat,) = seen
     assert (chat.tool_choice.mode, chat.tool_choice.name, len(chat.tools)) == expected
     assert not chat.tool_choice.parallel and answer["parallel_tool_calls"] is False

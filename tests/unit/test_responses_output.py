@@ -13,7 +13,7 @@ from pinfill_service.prompt.reply import CallArguments, CallBegins, CallEnds, Pa
 from tests.support.responses_events import named_events, told_items
 
 TOOLS = offered_tools([{"type": "namespace", "name": "files", "tools": [{"type": "function", "name": "read"}]}])
-TEXT = st.text("ab \n\"\\🎉\u2028", min_size=1, max_size=6)
+TEXT = st.text('ab \n"\\🎉\u2028', min_size=1, max_size=6)
 
 
 def call(index: int, name: str, arguments: list[str], ended: bool) -> Iterator[Part]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +24,7 @@ from pinfill_service.api.schemas.ollama import (
     OllamaMessage,
     OllamaRequest,
     OllamaTool,
+    OllamaToolCall,
 )
 from pinfill_service.prompt.chat import ChatRequest, JsonFormat, Message, normalise
 
@@ -66,8 +67,11 @@ async def generate(body: OllamaGenerateRequest, request: Request, service: Servi
 
 def chat_request(body: OllamaChatRequest, messages: Sequence[OllamaMessage]) -> ChatRequest:
     """The request in the internal form. Raises ApiError."""
+    builder = _Messages()
+    for number, message in enumerate(messages):
+        builder.add(message, f"messages.{number}")
     return ChatRequest(
-        messages=normalise(_messages(messages)),
+        messages=normalise(builder.messages),
         tools=tuple(_tool(tool, f"tools.{number}") for number, tool in enumerate(body.tools or ())),
         format=_format(body.format),
         template_options=thinking(body.think),
@@ -108,31 +112,44 @@ def _loaded(service: Service, body: OllamaRequest, dialect: OllamaDialect) -> Re
     return Response(json_line(dialect.loaded()), media_type=media_type)
 
 
-def _messages(sent: Sequence[OllamaMessage]) -> list[Message]:
-    """Messages as templates expect them. Calls may have no ids: results then belong to calls in their order."""
-    messages: list[Message] = []
-    unanswered: deque[str] = deque()
-    calls = 0
-    for number, message in enumerate(sent):
-        _refuse_images(message.images, f"messages.{number}.images")
+class _Messages:
+    """Ollama's messages as templates expect them. Its calls may have no ids: results then belong to calls in order."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._unanswered: OrderedDict[str, None] = OrderedDict()
+        self._calls = 0
+
+    def add(self, message: OllamaMessage, where: str) -> None:
+        """Raises ApiError."""
+        _refuse_images(message.images, f"{where}.images")
         fields: dict[str, Any] = {"role": message.role, "content": message.content or ""}
         if message.thinking:
             fields["reasoning_content"] = message.thinking
         if message.tool_calls:
-            ids = [call.id or f"call_{calls + at}" for at, call in enumerate(message.tool_calls)]
-            calls += len(ids)
-            unanswered = deque(ids)
             fields["content"] = message.content or None
-            fields["tool_calls"] = [
-                {"id": call_id, "type": "function", "function": call.function.model_dump()}
-                for call_id, call in zip(ids, message.tool_calls, strict=True)
-            ]
+            fields["tool_calls"] = [self._call(call, f"{where}.tool_calls") for call in message.tool_calls]
         if message.role == "tool":
-            fields["tool_call_id"] = message.tool_call_id or (unanswered.popleft() if unanswered else "")
+            fields["tool_call_id"] = self._answered(message.tool_call_id, where)
             if message.tool_name:
                 fields["name"] = message.tool_name
-        messages.append(fields)
-    return messages
+        self.messages.append(fields)
+
+    def _call(self, call: OllamaToolCall, where: str) -> dict[str, Any]:
+        if not is_shallow(call.function.arguments, MAX_LEVELS):
+            raise invalid_value(where, f"arguments are nested more than {MAX_LEVELS} levels deep")
+        call_id = call.id or f"call_{self._calls}"
+        self._calls += 1
+        self._unanswered[call_id] = None
+        return {"id": call_id, "type": "function", "function": call.function.model_dump()}
+
+    def _answered(self, call_id: str | None, where: str) -> str:
+        """The id of the call that a result answers: the one it names, or the first that has no result."""
+        found = call_id or next(iter(self._unanswered), None)
+        if found is None or found not in self._unanswered:
+            raise invalid_value(where, "it is a result, and no call before it waits for one")
+        del self._unanswered[found]
+        return found
 
 
 def _tool(tool: OllamaTool, where: str) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pinfill_service.api.choice import ChoiceResult, Delta
 from pinfill_service.api.errors import answer_for
 from pinfill_service.api.json_text import JSON_LINES_MEDIA_TYPE, json_line, read_object
 from pinfill_service.prompt.reply import CallEnds, Reasoning, Reply, ToolCall, Words
+
+Calls = Sequence[tuple[int, ToolCall]]  # with their numbers among the calls of the answer
 
 SECOND = 1_000_000_000  # Ollama's durations are nanoseconds
 
@@ -24,7 +26,7 @@ class OllamaDialect:
         self._began = time.monotonic()
         self._reply = Reply()
 
-    def content(self, words: str, reasoning: str, calls: Iterable[ToolCall]) -> dict[str, object]:
+    def content(self, words: str, reasoning: str, calls: Calls) -> dict[str, object]:
         """These pieces as fields of a line."""
         raise NotImplementedError
 
@@ -44,7 +46,8 @@ class OllamaDialect:
         self._reply.add(delta.parts)
         words = "".join(part.text for part in delta.parts if isinstance(part, Words))
         reasoning = "".join(part.text for part in delta.parts if isinstance(part, Reasoning))
-        calls = [self._reply.calls[part.index] for part in delta.parts if isinstance(part, CallEnds)]
+        ended = [part.index for part in delta.parts if isinstance(part, CallEnds)]
+        calls = [(index, self._reply.calls[index]) for index in ended]
         if not (words or reasoning or calls):
             return b""
         return self._line(self.content(words, reasoning, calls))
@@ -57,7 +60,7 @@ class OllamaDialect:
 
     def whole(self, results: Sequence[ChoiceResult]) -> dict[str, object]:
         reply = results[0].reply
-        calls = [call for call in reply.calls if call.ended]
+        calls = [(index, call) for index, call in enumerate(reply.calls) if call.ended]
         return self._object(self.content(reply.words, reply.reasoning, calls)) | self._end(results[0])
 
     def loaded(self) -> dict[str, object]:
@@ -89,20 +92,19 @@ class OllamaDialect:
 class ChatLines(OllamaDialect):
     """/api/chat: a message in every line."""
 
-    def content(self, words: str, reasoning: str, calls: Iterable[ToolCall]) -> dict[str, object]:
+    def content(self, words: str, reasoning: str, calls: Calls) -> dict[str, object]:
         message: dict[str, object] = {"role": "assistant", "content": words}
         if reasoning:
             message["thinking"] = reasoning
-        written = [_tool_call(number, call) for number, call in enumerate(calls)]
-        if written:
-            message["tool_calls"] = written
+        if calls:
+            message["tool_calls"] = [_tool_call(index, call) for index, call in calls]
         return {"message": message}
 
 
 class GenerateLines(OllamaDialect):
     """/api/generate: a text in every line."""
 
-    def content(self, words: str, reasoning: str, calls: Iterable[ToolCall]) -> dict[str, object]:
+    def content(self, words: str, reasoning: str, calls: Calls) -> dict[str, object]:
         content: dict[str, object] = {"response": words}
         return content | ({"thinking": reasoning} if reasoning else {})
 
@@ -112,7 +114,7 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
-def _tool_call(number: int, call: ToolCall) -> dict[str, object]:
-    """A call whose arguments are complete, which makes them an object."""
-    function = {"index": number, "name": call.name, "arguments": read_object(call.arguments) or {}}
+def _tool_call(index: int, call: ToolCall) -> dict[str, object]:
+    """A call that has ended: its arguments are an object."""
+    function = {"index": index, "name": call.name, "arguments": read_object(call.arguments) or {}}
     return {"id": call.id, "function": function}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,8 @@ _SWITCH = re.compile(r"<(?:(think|say|end)|call ([\w.-]+))>")
 
 class ScriptedReader:
     """`<think>`, `<say>`, `<call NAME>` and `<end>` (of a call) say what the text after them is: at first words."""
+
+    markers: Collection[str] = ()
 
     def __init__(self) -> None:
         self._held = ""

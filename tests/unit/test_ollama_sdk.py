@@ -13,7 +13,7 @@ from tests.support.client import AUTH
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import llama_text
 from tests.support.scripted_reader import use_scripted_reader
-from tests.support.served import served
+from tests.support.server import serving
 
 TOKENIZER = llama_text().tokenizer
 USER = [{"role": "user", "content": "hello"}]
@@ -31,7 +31,7 @@ def engine() -> FakeEngine:
 @pytest.fixture
 def client(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[ollama.Client]:
     use_scripted_reader(monkeypatch, routes)
-    with served(engine) as url, ollama.Client(url, headers=AUTH) as client:
+    with serving(engine) as url, ollama.Client(url, headers=AUTH) as client:
         yield client
 
 

@@ -15,7 +15,7 @@ from pinfill_service.engine.interface import EngineBusyError, EngineError
 from tests.support.client import KEY, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import llama_text
-from tests.support.served import served
+from tests.support.server import serving
 
 TOKENIZER = llama_text().tokenizer
 REPLY = TOKENIZER.encode("Hi 🎉!")
@@ -28,8 +28,8 @@ def engine() -> FakeEngine:
 
 @pytest.fixture
 def base_url(engine: FakeEngine) -> Iterator[str]:
-    with served(engine) as url:
-        yield f"{url}/v1"
+    with serving(engine) as address:
+        yield f"{address}/v1"
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ async def test_the_prompt_is_that_of_chat_completions(engine: FakeEngine) -> Non
         {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
         {"role": "assistant", "content": "Well.", "reasoning_content": "hm", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": "text"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "call_1", "content": ""},
         {"role": "user", "content": "go on"},
     ]

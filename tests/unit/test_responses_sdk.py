@@ -14,7 +14,7 @@ from tests.support.client import KEY
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import llama_text
 from tests.support.scripted_reader import use_scripted_reader
-from tests.support.served import served
+from tests.support.server import serving
 
 TOKENIZER = llama_text().tokenizer
 READ = {"type": "function", "name": "read", "parameters": {"type": "object"}, "strict": False}
@@ -32,7 +32,7 @@ def engine() -> FakeEngine:
 @pytest.fixture
 def client(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
     use_scripted_reader(monkeypatch, responses)
-    with served(engine) as url, openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+    with serving(engine) as url, openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
         yield client
 
 

@@ -6,10 +6,6 @@ import json
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-JSON_LINES_MEDIA_TYPE = "application/x-ndjson"
-SSE_MEDIA_TYPE = "text/event-stream"
-SSE_DONE = b"data: [DONE]\n\n"
-
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -29,6 +25,16 @@ def sse_data(value: Any) -> bytes:
 def sse_event(name: str, value: Any) -> bytes:
     """One server-sent event with a name."""
     return f"event: {name}\n".encode() + sse_data(value)
+
+
+SSE_MEDIA_TYPE = "text/event-stream"
+SSE_DONE = b"data: [DONE]\n\n"
+JSON_LINES_MEDIA_TYPE = "application/x-ndjson"
+
+
+def sse_comment(text: str) -> bytes:
+    """A line that keeps the connection alive and that clients ignore."""
+    return f": {text}\n\n".encode()
 
 
 def json_line(value: Any) -> bytes:
@@ -63,8 +69,3 @@ def _items(value: Any) -> Iterable[Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
-
-
-def sse_comment(text: str) -> bytes:
-    """A line that keeps the connection alive and that clients ignore."""
-    return f": {text}\n\n".encode()

@@ -127,7 +127,6 @@ class _Messages:
         if message.thinking:
             fields["reasoning_content"] = message.thinking
         if message.tool_calls:
-            fields["content"] = message.content or None
             fields["tool_calls"] = [self._call(call, f"{where}.tool_calls") for call in message.tool_calls]
         if message.role == "tool":
             fields["tool_call_id"] = self._answered(message.tool_call_id, where)

@@ -94,7 +94,6 @@ class _Builder:
         read = read_object(arguments)
         function = {"name": self._tools.model_name(known), "arguments": arguments if read is None else read}
         answer = self._open() if self._answer is None else self._answer
-        answer["content"] = answer["content"] or None
         answer.setdefault("tool_calls", []).append({"id": call_id, "type": "function", "function": function})
         self._calls.add(call_id)
         self._said = True

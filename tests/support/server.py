@@ -1,4 +1,4 @@
-"""An application on a loopback port, for clients that bring their own HTTP."""
+"""The service on a loopback port, for clients that want a real one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ThreadedServer(uvicorn.Server):
 
 
 @contextmanager
-def served(engine: FakeEngine) -> Iterator[str]:
-    """The URL of an application on this engine, which is closed at the end."""
+def serving(engine: FakeEngine) -> Iterator[str]:
+    """The address, without a path. Afterwards the server and the engine have ended."""
     flags = settings(port=0)
     server = ThreadedServer(server_config(create_app(flags, engine, llama_text()), flags))
     with listen(flags) as listener:

@@ -12,6 +12,7 @@ from pinfill_service.api.schemas.openai import Stops
 from pinfill_service.engine.interface import Sampling
 from pinfill_service.prompt.chat import GenerationOptions
 
+_MAX_KIND = 60  # characters of a type that is quoted
 _UNSUPPORTED = "content of type {kind} is not supported, only text, documents of text, thinking and tool calls"
 
 
@@ -24,13 +25,17 @@ def _as_list(value: Any) -> Any:
     return [] if value is None else value
 
 
+def _quoted(kind: str) -> str:
+    return repr(kind[:_MAX_KIND])
+
+
 def _supported(*kinds: str) -> BeforeValidator:
     """Refuses blocks of other types by their name; blocks without one are left to the validation that follows."""
 
     def check(block: Any) -> Any:
         kind = block.get("type") if isinstance(block, dict) else None
         if isinstance(kind, str) and kind not in kinds:
-            raise PydanticCustomError("unsupported_content", _UNSUPPORTED, {"kind": repr(kind)})
+            raise PydanticCustomError("unsupported_content", _UNSUPPORTED, {"kind": _quoted(kind)})
         return block
 
     return BeforeValidator(check)
@@ -81,7 +86,7 @@ def _text_source(source: Any) -> Any:
         raise PydanticCustomError(
             "unsupported_content",
             "documents of type {kind} (PDF and other files) are not supported, only documents of text",
-            {"kind": repr(kind)},
+            {"kind": _quoted(kind)},
         )
     return source
 

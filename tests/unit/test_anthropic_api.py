@@ -384,6 +384,18 @@ def test_any_reply_is_put_together_by_the_client(
     _compare(message.content, drawn, shown)
 
 
+def test_white_space_between_blocks_is_in_none_and_calls_do_not_run_together() -> None:
+    parts = [Words("\n"), CallBegins(0, "a", "A"), CallBegins(1, "b", "B"), CallEnds(1), Words(" "), Words("x")]
+    dialect = MessagesDialect("m", 1, "req_1", shown=True)
+    events = named_events(b"".join(dialect.delta(0, Delta(parts=(part,))) for part in parts).decode())
+    starts = [event["content_block"] for event in events if event["type"] == "content_block_start"]
+    assert [start.get("name") for start in starts] == ["A", "B", None]
+    assert [event["index"] for event in events if event["type"] == "content_block_stop"] == [0, 1]
+    assert [event["delta"] for event in events if event["type"] == "content_block_delta"] == [
+        {"type": "text_delta", "text": " x"}
+    ]
+
+
 def _parts(drawn: list[Any], cuts: list[int]) -> Iterator[Part]:
     calls = 0
     for item in drawn:

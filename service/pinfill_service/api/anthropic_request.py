@@ -14,6 +14,7 @@ from pinfill_service.api.schemas.anthropic import (
     ContentSource,
     CountTokensRequest,
     DocumentBlock,
+    RedactedThinkingBlock,
     SearchResultBlock,
     TextBlock,
     ThinkingBlock,
@@ -148,10 +149,13 @@ def _texts(blocks: Iterable[Block], role: str, path: str) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, TextBlock) or (role == "user" and isinstance(block, DocumentBlock | SearchResultBlock)):
             yield _text(block)
-        elif isinstance(block, ToolChangeBlock) or (role == "assistant" and _is_thinking(block)):
+        elif isinstance(block, ToolChangeBlock) or (
+            role == "assistant" and isinstance(block, ThinkingBlock | RedactedThinkingBlock)
+        ):
             continue
         else:
-            raise invalid_value(path, f"a message of the role {role} cannot hold a block of type {_type(block)}")
+            kind = getattr(block, "type", "")
+            raise invalid_value(path, f"a message of the role {role} cannot hold a block of type {kind}")
 
 
 def _text(block: TextBlock | DocumentBlock | SearchResultBlock) -> str:
@@ -164,14 +168,6 @@ def _text(block: TextBlock | DocumentBlock | SearchResultBlock) -> str:
             source = block.source
             texts = [each.text for each in source.content] if isinstance(source, ContentSource) else [source.data]
             return "\n".join([*(each for each in (block.title, block.context) if each), *texts])
-
-
-def _is_thinking(block: Block) -> bool:
-    return _type(block) in ("thinking", "redacted_thinking")
-
-
-def _type(block: Block) -> str:
-    return str(getattr(block, "type", ""))
 
 
 def _tools(body: CountTokensRequest) -> tuple[dict[str, Any], ...]:

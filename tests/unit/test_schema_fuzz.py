@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import content_type_conformance, response
 from starlette.types import Receive, Scope, Send
 
 from pinfill_service.application import close, create_app
-from tests.support.client import AUTH, check_envelope, settings
+from tests.support.client import AUTH, check_anthropic_envelope, check_envelope, settings
 from tests.support.fake_engine import FakeEngine, Reply
 from tests.support.models import llama_text
 
@@ -50,9 +50,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
     close(app.state.application)
 
 
-def check_error(path: str, body: Any) -> None:
-    """An error has the envelope of the API that was asked."""
-    if path.startswith("/api/"):
+def check_error(case: Case, body: Any) -> None:
+    asks_anthropic = any(name.lower() == "anthropic-version" for name in case.headers)
+    if case.path.startswith("/v1/messages") or (case.path.startswith("/v1/models") and asks_anthropic):
+        check_anthropic_envelope(body)
+    elif case.path.startswith("/api/"):
         assert list(body) == ["error"] and isinstance(body["error"], str) and body["error"]
     else:
         check_envelope(body, code=body["error"]["code"], param=body["error"]["param"])
@@ -62,7 +64,14 @@ def check_error(path: str, body: Any) -> None:
 def test_no_request_breaks_a_route(app: Lasting, mode: GenerationMode) -> None:
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=HEADERS)
     operations = [found.ok() for found in schema.get_all_operations()]
-    assert {operation.path for operation in operations} >= {"/v1/chat/completions", "/tokenize", "/pinfill/v1/pins"}
+    assert {operation.path for operation in operations} >= {
+        "/v1/chat/completions",
+        "/v1/messages",
+        "/v1/responses",
+        "/api/chat",
+        "/tokenize",
+        "/pinfill/v1/pins",
+    }
     for operation in operations:
         if operation.path in NOT_ASKED:
             continue
@@ -74,6 +83,6 @@ def test_no_request_breaks_a_route(app: Lasting, mode: GenerationMode) -> None:
         def check(case: Case) -> None:
             response = case.call_and_validate(headers=HEADERS, checks=CHECKS)
             if response.status_code >= 400:
-                check_error(case.path, response.json())
+                check_error(case, response.json())
 
         check()

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from pinfill_service.api.chat import OFF_LOOP_CHARACTERS, prepare_chat, thinking
 from pinfill_service.api.context import Service, ServiceDep
-from pinfill_service.api.errors import ApiError, invalid_value
+from pinfill_service.api.errors import ERROR_STATUSES, ApiError, invalid_value
 from pinfill_service.api.json_text import JSON_LINES_MEDIA_TYPE, is_shallow, json_line
 from pinfill_service.api.ollama_dialect import ChatLines, GenerateLines, OllamaDialect
 from pinfill_service.api.recording import Origin
@@ -28,9 +28,7 @@ from pinfill_service.api.schemas.ollama import (
 )
 from pinfill_service.prompt.chat import ChatRequest, JsonFormat, Message, normalise
 
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": OllamaError} for status in (400, 401, 403, 404, 405, 409, 413, 429, 500, 501, 503, 507)
-}
+ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": OllamaError} for status in ERROR_STATUSES}
 
 router = APIRouter(prefix="/api", tags=["ollama"], responses=ERRORS)
 

@@ -108,6 +108,14 @@ async def test_an_answer(app: FastAPI, engine: FakeEngine) -> None:
     assert usage["output_tokens"] == len(ids("Hi 🎉!"))
 
 
+async def test_a_prompt_that_is_not_to_be_cached_is_not_written(app: FastAPI, engine: FakeEngine) -> None:
+    engine.script = Reply(ids("Hi"))
+    response = await post(app, cache_prompt=False, cache_salt="s")
+    usage = response.json()["usage"]
+    assert usage["input_tokens_details"] == {"cached_tokens": 0, "cache_write_tokens": 0}
+    assert not engine.requests[0].use_cache and engine.requests[0].salt == "s"
+
+
 async def test_a_stream_tells_what_an_answer_at_once_is(
     app: FastAPI, engine: FakeEngine, seen: list[ChatRequest]
 ) -> None:
@@ -120,7 +128,9 @@ async def test_a_stream_tells_what_an_answer_at_once_is(
 
 async def test_parts_become_items(app: FastAPI, engine: FakeEngine, seen: list[ChatRequest]) -> None:
     engine.script = Reply(ids(ANSWER))
-    thought, said, *calls = (await stream(app, tools=[READ]))["output"]
+    answer = await stream(app, tools=[READ])
+    thought, said, *calls = answer["output"]
+    assert answer["usage"]["output_tokens_details"] == {"reasoning_tokens": len(ids("hm"))}
     assert thought["content"] == [{"type": "reasoning_text", "text": "hm"}] and thought["summary"] == []
     assert said["content"] == [{"type": "output_text", "annotations": [], "logprobs": [], "text": "Well."}]
     assert [call["arguments"] for call in calls] == ['{"path": "a"}', '{"path":"b"}']  # byte for byte

@@ -36,7 +36,10 @@ READ = {"type": "function", "name": "read", "parameters": {"type": "object"}, "s
 WRITE = {"type": "function", "name": "write"}
 ANSWER = '<think>hm<say>Well.<call read>{"path": "a"}<end><call read>{"path":"b"}<end>'
 # Shows all a template can see.
-SHOWING = "{{ messages | tojson }}{{ tools | tojson }}"
+SHOWING = (
+    "{% for m in messages %}{{ m.role }}/{{ m.content }}/{{ m.reasoning_content }}/{{ m.tool_call_id }}/"
+    "{{ (m.tool_calls or []) | tojson }}\n{% endfor %}{{ tools | tojson }}"
+)
 
 
 def ids(text: str) -> list[int]:
@@ -179,10 +182,8 @@ async def test_the_prompt_is_that_of_chat_completions(engine: FakeEngine) -> Non
         body = {"messages": chat, "tools": [{"type": "function", "function": function}]}
         assert (await client.post("/v1/chat/completions", json=body)).status_code == 200
     await create(app, instructions="Be kind.", input=items, tools=[{"type": "function", **function, "strict": False}])
-    theirs, ours = (
-        json.loads("[" + TOKENIZER.decode(each.prompt).replace("][", "],[") + "]") for each in engine.requests
-    )
-    assert ours == theirs
+    theirs, ours = (TOKENIZER.decode(each.prompt) for each in engine.requests)
+    assert ours == theirs and all(each in ours for each in ("Be kind.", "hm", "path", "go on"))
 
 
 async def test_several_thoughts_and_words_in_a_row(app: FastAPI, seen: list[ChatRequest]) -> None:
@@ -426,10 +427,18 @@ async def test_broken_bodies_are_refused(app: FastAPI, engine: FakeEngine, body:
 
 
 async def test_arguments_that_are_no_json_stay_what_they_are(app: FastAPI, seen: list[ChatRequest]) -> None:
-    odd = ["{", "[1]", '{"a": NaN}', "[" * 100_000]
+    odd = ["{", "[1]", '{"a": NaN}']
     calls = [{"type": "function_call", "call_id": "c", "name": "f", "arguments": each} for each in odd]
     await create(app, input=[message("user", "x"), *calls])
     assert [call["function"]["arguments"] for call in seen[0].messages[1]["tool_calls"]] == odd
+
+
+async def test_nested_arguments_do_no_harm(app: FastAPI) -> None:
+    """Whether a template can show them or not."""
+    for arguments in ("[" * 100_000, nested(100_000), nested(300)):
+        call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments}
+        assert (await post(app, input=[message("user", "x"), call])).status_code in (200, 400)
+        await create(app)
 
 
 async def test_odd_text_passes_through(app: FastAPI, engine: FakeEngine) -> None:

@@ -93,8 +93,9 @@ def create_app(
     application = _application(settings, LoadedModel(engine, text), home, loader)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
+            _prepare_routes(app)
             yield
         finally:
             application.hub.close()
@@ -198,6 +199,15 @@ def listen(settings: Settings) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def _prepare_routes(app: FastAPI) -> None:
+    """FastAPI works out what a route takes and answers when a request first gets there, which takes about as long as an
+    answer from the cache. A look that finds nothing does it for all of them.
+    """
+    nowhere = {"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": []}
+    for route in app.routes:
+        route.matches(nowhere)
 
 
 def _describe(app: FastAPI) -> None:

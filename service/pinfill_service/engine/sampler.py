@@ -30,7 +30,7 @@ def _usable(values: Logits) -> Logits:
     """
     if np.isfinite(values).all():
         return values
-    largest = np.finfo(np.float32).max
+    largest = float(np.finfo(np.float32).max)
     values = np.nan_to_num(values, nan=-np.inf, posinf=largest, neginf=-np.inf)
     return values if (values > -np.inf).any() else np.zeros_like(values)
 

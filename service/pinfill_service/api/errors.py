@@ -12,7 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from pinfill_service.api.json_text import dump_bytes
-from pinfill_service.engine.interface import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.interface import (
+    ContextLengthError,
+    EngineBusyError,
+    EngineClosedError,
+    EngineError,
+    GrammarError,
+)
 from pinfill_service.pins.errors import (
     PinBudgetError,
     PinContentError,
@@ -22,6 +28,7 @@ from pinfill_service.pins.errors import (
     PinTooLongError,
     UnknownPinError,
 )
+from pinfill_service.prompt.grammar import SchemaError
 from pinfill_service.prompt.template import TemplateError
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -123,7 +130,15 @@ def add_error_handlers(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
         return answer_for(error).response(request.url.path)
 
-    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, PinError, EngineError):
+    for kind in (
+        ApiError,
+        RequestValidationError,
+        HTTPException,
+        TemplateError,
+        SchemaError,
+        PinError,
+        EngineError,
+    ):
         app.add_exception_handler(kind, handle)
 
 

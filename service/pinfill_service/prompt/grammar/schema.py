@@ -1,7 +1,7 @@
 """Checks a JSON schema before it is compiled: what a grammar cannot hold a reply to is refused, with its place.
 
 A reply under the grammar is valid under the schema, always; the grammar may be narrower (properties come in the order
-of the schema, numbers beyond 64 bits do not come up). Where that cannot be had, the schema is refused:
+of the schema, numbers that 64 bits cannot hold do not come up). Where that cannot be had, the schema is refused:
 
 - Keywords: the sets below name what is compiled, what has no meaning for validation, and what is refused. Keywords that
   no draft of JSON Schema defines are annotations, as the specification says.
@@ -14,17 +14,23 @@ of the schema, numbers beyond 64 bits do not come up). Where that cannot be had,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import combinations
 from typing import Any
 from urllib.parse import quote, unquote
 
+from pinfill_service.prompt.grammar.apart import Apartness, types_of
+from pinfill_service.prompt.grammar.finite import first_endless, join
 from pinfill_service.prompt.grammar.formats import FORMATS, PATTERNS
 
 MAX_DEPTH = 48  # the compiler's own parser stops at 128 levels of JSON
-MAX_VALUES = 20_000
-MAX_TEXT = 400_000  # characters of all names and strings
+MAX_LEVELS = 96  # of subschemas, references followed: the compiler's stack grows with them, and it does not look
+MAX_VALUES = 10_000
+MAX_TEXT = 200_000  # characters of all names and strings
+MAX_MEMBERS = 500  # properties of an object, branches of a choice: the compiler's time grows with the square
+MAX_PATTERNS = 8  # of an object's names: each is compared with each
 # The automaton of `multipleOf` has a state for every remainder, that of several of them one for each combination.
 MAX_REMAINDERS = 20_000
 _LARGEST_COUNT = 1 << 31
@@ -33,10 +39,11 @@ _EXACT = 1 << 53
 
 _SCHEMA = {"additionalItems", "additionalProperties"}
 _SCHEMAS = {"allOf", "anyOf", "oneOf", "prefixItems"}
-_NAMED_SCHEMAS = {"$defs", "definitions", "patternProperties", "properties"}
+_DEFINITIONS = {"$defs", "definitions"}
+_NAMED_SCHEMAS = {*_DEFINITIONS, "patternProperties", "properties"}
 _COUNTS = {"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"}
 _BOUNDS = {"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"}
-_COPIED = {"pattern", "required", "type"}
+_COPIED = {"pattern", "type"}
 REFUSED = {
     *("$dynamicRef", "$recursiveRef", "contains", "dependencies", "dependentRequired", "dependentSchemas", "disallow"),
     *("divisibleBy", "else", "extends", "if", "maxContains", "minContains", "not", "then", "unevaluatedItems"),
@@ -72,7 +79,11 @@ def check_schema(schema: Any, base: str) -> CheckedSchema:
     _check_size(schema)
     check = _Check(base)
     root = check.schema(schema, "")
-    check.resolve()
+    check.references_lead_somewhere()
+    check.branches_exclude_each_other()
+    check.levels(root, "", 0, set())
+    if (endless := first_endless(check.places, check.target)) is not None:
+        raise SchemaError(endless, "no finite value can be valid: it always refers to itself.")
     return CheckedSchema(root, tuple(check.places))
 
 
@@ -98,31 +109,56 @@ def _check_size(schema: Any) -> None:
 @dataclass(slots=True)
 class _Check:
     base: str
-    places: dict[str, None] = field(default_factory=dict)
+    places: dict[str, Any] = field(default_factory=dict)
     references: list[tuple[str, str]] = field(default_factory=list)
     multiples: set[Decimal] = field(default_factory=set)
 
     def schema(self, schema: Any, path: str) -> Any:
         """A subschema without its annotations."""
         if isinstance(schema, bool):
-            self.places[path] = None
+            self.places[path] = schema
             return schema
         if not isinstance(schema, Mapping):
             raise SchemaError(path, "a schema must be an object, true or false.")
-        self.places[path] = None
         found: dict[str, Any] = {}
+        self.places[path] = found
         for key, value in schema.items():
             if key in REFUSED:
-                raise SchemaError(_join(path, key), f'the keyword "{key}" is not supported.')
-            if (taken := self._keyword(key, value, _join(path, key), schema)) is not None:
+                raise SchemaError(join(path, key), f'the keyword "{key}" is not supported.')
+            if (taken := self._keyword(key, value, join(path, key), schema)) is not None:
                 found |= taken
+        _add_bounds(found)
         return found
 
-    def resolve(self) -> None:
-        """Raises SchemaError for a reference that leads to no subschema."""
+    def references_lead_somewhere(self) -> None:
         for path, target in self.references:
             if target not in self.places:
                 raise SchemaError(path, f'"#{target}" is no schema in this schema.')
+
+    def levels(self, schema: Any, path: str, level: int, seen: set[str]) -> None:
+        """Goes through the schema as the compiler does, which follows every reference once, where it meets it first."""
+        if level > MAX_LEVELS:
+            raise SchemaError(path, f"it is nested deeper than {MAX_LEVELS} levels, references included.")
+        if isinstance(schema, bool):
+            return
+        if "$ref" in schema and (target := self.target(schema["$ref"])) not in seen:
+            seen.add(target)
+            self.levels(self.places[target], target, level + 1, seen)
+        for inner, part in _parts(schema, path):
+            self.levels(part, inner, level + 1, seen)
+
+    def target(self, reference: str) -> str:
+        """The pointer that a rewritten reference leads to."""
+        return unquote(reference.removeprefix(self.base))
+
+    def branches_exclude_each_other(self) -> None:
+        """`oneOf` is compiled as `anyOf`, which is the same where no value is valid for two branches."""
+        compare = Apartness(lambda reference: self.places[self.target(reference)])
+        for path, schema in self.places.items():
+            branches = schema.get("oneOf", ()) if isinstance(schema, Mapping) else ()
+            for (first, one), (second, other) in combinations(enumerate(branches), 2):
+                if not compare.apart(one, other, types_of(schema)):
+                    raise SchemaError(f"{path}/oneOf", f"branches {first} and {second} may both be valid: use anyOf.")
 
     def _keyword(self, key: str, value: Any, path: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
         """What a keyword becomes; None: nothing."""
@@ -135,7 +171,9 @@ class _Check:
         if key in _NAMED_SCHEMAS:
             if not isinstance(value, Mapping):
                 raise SchemaError(path, "it must be an object.")
-            return {key: {name: self.schema(part, _join(path, name)) for name, part in value.items()}}
+            if key not in _DEFINITIONS:
+                _check_members(len(value), path, MAX_PATTERNS if key == "patternProperties" else MAX_MEMBERS)
+            return {key: {name: self.schema(part, join(path, name)) for name, part in value.items()}}
         if key in _COPIED:
             return {key: value}
         if key in _COUNTS:
@@ -148,6 +186,7 @@ class _Check:
     def _list(self, value: Any, path: str) -> list[Any]:
         if not isinstance(value, list):
             raise SchemaError(path, "it must be an array.")
+        _check_members(len(value), path)
         return [self.schema(part, f"{path}/{index}") for index, part in enumerate(value)]
 
     def _count(self, key: str, value: Any, path: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -188,6 +227,11 @@ class _Check:
             raise SchemaError(path, f"multiples of {value} take too many digits to follow.")
         return {"multipleOf": value}
 
+    def _required(self, value: Any, path: str, _: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise SchemaError(path, "it must be an array of names.")
+        return {"required": value}
+
     def _unique(self, value: Any, path: str, _: Mapping[str, Any]) -> None:
         if value is not False:
             raise SchemaError(path, "it is not supported: a grammar cannot compare items.")
@@ -203,6 +247,7 @@ class _Check:
     def _values(self, value: Any, path: str, _: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(value, list) or not value:
             raise SchemaError(path, "it must be an array with at least one value.")
+        _check_members(sum(isinstance(choice, list | Mapping) for choice in value), path)
         _check_literal(value, path)
         return {"enum": value}
 
@@ -214,8 +259,25 @@ _SPECIAL: Mapping[str, Callable[[_Check, Any, str, Mapping[str, Any]], dict[str,
     "format": _Check._format,
     "multipleOf": _Check._multiple,
     "propertyNames": _Check._names,
+    "required": _Check._required,
     "uniqueItems": _Check._unique,
 }
+
+
+def _parts(schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+    """The subschemas of a checked schema, without definitions."""
+    for key, value in schema.items():
+        if key in _NAMED_SCHEMAS - _DEFINITIONS:
+            yield from ((join(f"{path}/{key}", name), part) for name, part in value.items())
+        elif key in _SCHEMAS or (key == "items" and isinstance(value, list)):
+            yield from ((f"{path}/{key}/{index}", part) for index, part in enumerate(value))
+        elif key in _SCHEMA or key == "items":
+            yield f"{path}/{key}", value
+
+
+def _check_members(count: int, path: str, limit: int = MAX_MEMBERS) -> None:
+    if count > limit:
+        raise SchemaError(path, f"it has {count} members, and {limit} are the limit.")
 
 
 def _min_properties(least: int, path: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -248,10 +310,21 @@ def _bound(key: str, value: Any, path: str, schema: Mapping[str, Any]) -> dict[s
     return {key: int(nearest) if nearest.is_integer() else nearest}
 
 
+def _add_bounds(schema: dict[str, Any]) -> None:
+    """Numbers that programs can hold, also where the schema says nothing: no 400 digits and no exponent of 999."""
+    types = schema.get("type")
+    if {"integer", "number"}.isdisjoint(types if isinstance(types, list) else [str(types)]):
+        return
+    if "minimum" not in schema and "exclusiveMinimum" not in schema:
+        schema["minimum"] = -int(_LARGEST_BOUND)
+    if "maximum" not in schema and "exclusiveMaximum" not in schema:
+        schema["maximum"] = int(_LARGEST_BOUND)
+
+
 def _check_literal(value: Any, path: str) -> None:
     if isinstance(value, Mapping):
         for name, part in value.items():
-            _check_literal(part, _join(path, name))
+            _check_literal(part, join(path, name))
     elif isinstance(value, list):
         for index, part in enumerate(value):
             _check_literal(part, f"{path}/{index}")
@@ -270,7 +343,3 @@ def _is_number(value: Any) -> bool:
 def quote_pointer(pointer: str) -> str:
     """A JSON pointer as part of a URI fragment."""
     return quote(pointer, safe="/~", errors="surrogatepass")
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}/{name.replace('~', '~0').replace('/', '~1')}"

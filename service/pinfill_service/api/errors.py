@@ -110,9 +110,11 @@ def answer_for(error: Exception) -> ErrorAnswer:
             return ErrorAnswer(error.status_code, _http_message(error), headers=error.headers or {})
         case TemplateError():
             return ErrorAnswer(400, str(error), code="template_error", param="messages")
+        case SchemaError():
+            return ErrorAnswer(400, str(error), code=error.code, param=error.path or None)
         case PinError():
             return ErrorAnswer(_PIN_STATUSES.get(type(error), 400), str(error), code=error.code)
-        case ContextLengthError():
+        case ContextLengthError() | GrammarError():
             return ErrorAnswer(400, str(error), code=error.code)
         case EngineBusyError():
             return ErrorAnswer(429, str(error) or "The queue is full.", code=error.code, headers={"Retry-After": "1"})
@@ -130,15 +132,8 @@ def add_error_handlers(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
         return answer_for(error).response(request.url.path)
 
-    for kind in (
-        ApiError,
-        RequestValidationError,
-        HTTPException,
-        TemplateError,
-        SchemaError,
-        PinError,
-        EngineError,
-    ):
+    ours = (ApiError, TemplateError, SchemaError, PinError, EngineError)
+    for kind in (RequestValidationError, HTTPException, *ours):
         app.add_exception_handler(kind, handle)
 
 

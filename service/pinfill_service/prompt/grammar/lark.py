@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pinfill_service.prompt.grammar.schema import CheckedSchema, SchemaError, check_schema, quote_pointer
+from pinfill_service.prompt.grammar.errors import SchemaError
+from pinfill_service.prompt.grammar.schema import CheckedSchema, check_schema, quote_pointer
 from pinfill_service.prompt.grammar.spec import MAX_CALLS, GrammarSpec, JsonReply, Tool, ToolCalls
 
 _OPTIONS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice
 
+from pinfill_service.prompt.grammar.errors import SchemaError
 from pinfill_service.prompt.grammar.lark import Document
-from pinfill_service.prompt.grammar.schema import SchemaError
 
 _MAX_TRIES = 300
 _LONGEST_REASON = 200

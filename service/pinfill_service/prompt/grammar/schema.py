@@ -13,7 +13,6 @@ of the schema, numbers that 64 bits cannot hold do not come up). Where that cann
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,20 +21,20 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from pinfill_service.prompt.grammar.apart import Apartness, types_of
+from pinfill_service.prompt.grammar.errors import SchemaError
 from pinfill_service.prompt.grammar.finite import first_endless, join
 from pinfill_service.prompt.grammar.formats import FORMATS, PATTERNS
+from pinfill_service.prompt.grammar.numbers import EXACT, add_bounds, check_literal, exact_bound, is_number, remainders
 
 MAX_DEPTH = 48  # the compiler's own parser stops at 128 levels of JSON
 MAX_LEVELS = 96  # of subschemas, references followed: the compiler's stack grows with them, and it does not look
 MAX_VALUES = 10_000
 MAX_TEXT = 200_000  # characters of all names and strings
 MAX_MEMBERS = 500  # properties of an object, branches of a choice: the compiler's time grows with the square
-MAX_PATTERNS = 8  # of an object's names: each is compared with each
+MAX_PATTERNS = 24  # of names, in the whole schema: each may be compared with each
 # The automaton of `multipleOf` has a state for every remainder, that of several of them one for each combination.
 MAX_REMAINDERS = 20_000
 _LARGEST_COUNT = 1 << 31
-_LARGEST_BOUND = float((1 << 63) - 1024)  # the largest double that is a signed 64-bit integer
-_EXACT = 1 << 53
 
 _SCHEMA = {"additionalItems", "additionalProperties"}
 _SCHEMAS = {"allOf", "anyOf", "oneOf", "prefixItems"}
@@ -49,18 +48,6 @@ REFUSED = {
     *("divisibleBy", "else", "extends", "if", "maxContains", "minContains", "not", "then", "unevaluatedItems"),
     "unevaluatedProperties",
 }
-
-
-class SchemaError(Exception):
-    """A schema that replies cannot be held to. `path` is a JSON pointer into it; `tool`: whose parameters it is."""
-
-    code = "unsupported_schema"
-
-    def __init__(self, path: str, reason: str, tool: str | None = None) -> None:
-        whose = "The schema" if tool is None else f'The parameters of the tool "{tool}"'
-        where = f'at "{path}"' if path else "at its top"
-        super().__init__(f"{whose} cannot be used: {where}, {reason}")
-        self.path, self.reason, self.tool = path, reason, tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +99,7 @@ class _Check:
     places: dict[str, Any] = field(default_factory=dict)
     references: list[tuple[str, str]] = field(default_factory=list)
     multiples: set[Decimal] = field(default_factory=set)
+    patterns: int = 0
 
     def schema(self, schema: Any, path: str) -> Any:
         """A subschema without its annotations."""
@@ -127,7 +115,7 @@ class _Check:
                 raise SchemaError(join(path, key), f'the keyword "{key}" is not supported.')
             if (taken := self._keyword(key, value, join(path, key), schema)) is not None:
                 found |= taken
-        _add_bounds(found)
+        add_bounds(found)
         return found
 
     def references_lead_somewhere(self) -> None:
@@ -171,15 +159,18 @@ class _Check:
         if key in _NAMED_SCHEMAS:
             if not isinstance(value, Mapping):
                 raise SchemaError(path, "it must be an object.")
-            if key not in _DEFINITIONS:
-                _check_members(len(value), path, MAX_PATTERNS if key == "patternProperties" else MAX_MEMBERS)
+            if key == "patternProperties":
+                self.patterns += len(value)
+                _check_members(self.patterns, path, MAX_PATTERNS)
+            elif key == "properties":
+                _check_members(len(value), path)
             return {key: {name: self.schema(part, join(path, name)) for name, part in value.items()}}
         if key in _COPIED:
             return {key: value}
         if key in _COUNTS:
             return self._count(key, value, path, schema)
         if key in _BOUNDS:
-            return _bound(key, value, path, schema)
+            return exact_bound(key, value, path, schema)
         special = _SPECIAL.get(key)
         return None if special is None else special(self, value, path, schema)
 
@@ -190,12 +181,12 @@ class _Check:
         return [self.schema(part, f"{path}/{index}") for index, part in enumerate(value)]
 
     def _count(self, key: str, value: Any, path: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-        if not _is_number(value) or value < 0 or value != int(value):
+        if not is_number(value) or value < 0 or value != int(value):
             raise SchemaError(path, "it must be an integer that is not negative.")
         if key == "minProperties":
             return _min_properties(int(value), path, schema)
         if int(value) >= _LARGEST_COUNT and key.startswith("min"):
-            raise SchemaError(path, f"{value} is more than a reply can hold.")
+            raise SchemaError(path, "the number is more than a reply can hold.")
         return None if int(value) >= _LARGEST_COUNT else {key: int(value)}
 
     def _reference(self, value: Any, path: str, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,12 +209,10 @@ class _Check:
         return {"pattern": PATTERNS[value]}
 
     def _multiple(self, value: Any, path: str, _: Mapping[str, Any]) -> dict[str, Any]:
-        if not _is_number(value) or not 0 < value < _EXACT:
+        if not is_number(value) or not 0 < value < EXACT:
             raise SchemaError(path, "it must be a number above 0.")
         self.multiples.add(Decimal(repr(value)))
-        finest = min(int(number.as_tuple().exponent) for number in self.multiples)
-        remainders = math.prod(int(number.scaleb(-finest)) for number in self.multiples)
-        if remainders > MAX_REMAINDERS:
+        if remainders(self.multiples) > MAX_REMAINDERS:
             raise SchemaError(path, f"multiples of {value} take too many digits to follow.")
         return {"multipleOf": value}
 
@@ -241,14 +230,14 @@ class _Check:
             raise SchemaError(path, "it is not supported; use patternProperties.")
 
     def _value(self, value: Any, path: str, _: Mapping[str, Any]) -> dict[str, Any]:
-        _check_literal(value, path)
+        check_literal(value, path)
         return {"const": value}
 
     def _values(self, value: Any, path: str, _: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(value, list) or not value:
             raise SchemaError(path, "it must be an array with at least one value.")
         _check_members(sum(isinstance(choice, list | Mapping) for choice in value), path)
-        _check_literal(value, path)
+        check_literal(value, path)
         return {"enum": value}
 
 
@@ -286,58 +275,6 @@ def _min_properties(least: int, path: str, schema: Mapping[str, Any]) -> dict[st
     if least > listed + 1:
         raise SchemaError(path, f"at most {listed + 1} can be asked for: names that are not required may repeat.")
     return None if least <= listed else {"minProperties": least}
-
-
-def _bound(key: str, value: Any, path: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The bound as a number that a double holds exactly, moved inwards where it has to be."""
-    exclusive, upper = key.startswith("exclusive"), key.lower().endswith("maximum")
-    if exclusive and isinstance(value, bool):  # draft 4: a remark about the other keyword
-        value = schema.get("maximum" if upper else "minimum") if value else None
-        if value is None:
-            return None
-    if not _is_number(value):
-        raise SchemaError(path, "it must be a number.")
-    inwards = -math.inf if upper else math.inf
-    if abs(value) >= _LARGEST_BOUND:
-        if (value > 0) != upper:
-            raise SchemaError(path, f"{value} is beyond the numbers that are supported.")
-        nearest = math.copysign(_LARGEST_BOUND, value)
-    else:
-        nearest = float(value)
-        beyond = nearest > value if upper else nearest < value
-        if beyond or (exclusive and abs(value) > _EXACT):
-            nearest = math.nextafter(nearest, inwards)
-    return {key: int(nearest) if nearest.is_integer() else nearest}
-
-
-def _add_bounds(schema: dict[str, Any]) -> None:
-    """Numbers that programs can hold, also where the schema says nothing: no 400 digits and no exponent of 999."""
-    types = schema.get("type")
-    if {"integer", "number"}.isdisjoint(types if isinstance(types, list) else [str(types)]):
-        return
-    if "minimum" not in schema and "exclusiveMinimum" not in schema:
-        schema["minimum"] = -int(_LARGEST_BOUND)
-    if "maximum" not in schema and "exclusiveMaximum" not in schema:
-        schema["maximum"] = int(_LARGEST_BOUND)
-
-
-def _check_literal(value: Any, path: str) -> None:
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            _check_literal(part, join(path, name))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            _check_literal(part, f"{path}/{index}")
-    elif (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and not (_is_number(value) and abs(value) <= _EXACT)
-    ):
-        raise SchemaError(path, f"{value} is beyond the numbers that are exact: write it as a string.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def quote_pointer(pointer: str) -> str:

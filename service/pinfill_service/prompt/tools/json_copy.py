@@ -1,8 +1,8 @@
 """One JSON value, copied as it arrives.
 
 What comes out, joined, is valid JSON. Mistakes with one possible meaning are repaired on the way: raw control
-characters in strings, escapes JSON does not know (`\\d`, `\\'`), commas before a closing bracket, Python's True, False and None.
-Everything else that is no JSON ends the copy with NotACallError.
+characters in strings, escapes JSON does not know (`\\d`, `\\'`), commas before a closing bracket, Python's True, False
+and None. Everything else that is no JSON ends the copy with NotACallError.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Recognised, for tools the request offers and only for those:
 - `[TOOL_CALLS]` in front of an array, or of `NAME[ARGS]{...}` (Mistral)
 
 A call that turns out to be none is words, from its first character on. One that breaks off in its arguments has come
-out by then: it stays without an end, and what follows is words. `json_copy` says which mistakes are repaired. White space
-around calls is dropped. Reasoning is what stands between `<think>` and `</think>` at the beginning.
+out by then: it stays without an end, and what follows is words. `json_copy` says which mistakes are repaired. White
+space around calls is dropped. Reasoning is what stands between `<think>` and `</think>` at the beginning.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pinfill_service.prompt.tools.tape import (
 from pinfill_service.prompt.tools.xml_calls import FUNCTION, xml_call
 
 THINK, END_OF_THINK = "<think>", "</think>"
-TOOL_CALLS, PYTHON_TAG, _ARGS, _CALL_ID = "[TOOL_CALLS]", "<|python_tag|>", "[ARGS]", "[CALL_ID]"
+TOOL_CALLS, PYTHON_TAG, ARGS, _CALL_ID = "[TOOL_CALLS]", "<|python_tag|>", "[ARGS]", "[CALL_ID]"
 _FENCE = "```"
 _FENCES = (_FENCE, "```json", "```tool_call", "```tool_code")
 
@@ -59,7 +59,7 @@ class AnswerReader:
     ) -> None:
         self._offered, self._reasons, self._single = offered, reasons, single
         self._wrappers = {**_WRAPPERS, **(wrappers or {})} if offered else {}
-        tags = {THINK, END_OF_THINK, _ARGS, _CALL_ID, *self._wrappers, *self._wrappers.values()}
+        tags = {THINK, END_OF_THINK, ARGS, _CALL_ID, *self._wrappers, *self._wrappers.values()}
         self.markers = frozenset(tags - {""})
         self._tape = Tape()
         self._space = ""  # what is dropped when a call follows
@@ -172,8 +172,8 @@ class AnswerReader:
         """Mistral's newer form, in which the arguments follow the name."""
         tape = self._tape
         name = yield from take_name(tape, self._offered, "[{")
-        if tape.char == "[" and (yield from one_of(tape, (_ARGS, _CALL_ID))) == _CALL_ID:
-            yield from until(tape, (_ARGS,), lambda text: None)
+        if tape.char == "[" and (yield from one_of(tape, (ARGS, _CALL_ID))) == _CALL_ID:
+            yield from until(tape, (ARGS,), lambda text: None)
         yield from json_arguments(tape, name)
 
     def _reasoning(self) -> Machine[None]:

@@ -22,6 +22,7 @@ from pinfill_service.pins.errors import (
     PinTooLongError,
     UnknownPinError,
 )
+from pinfill_service.prompt.grammar.schema import SchemaError
 from pinfill_service.prompt.template import TemplateError
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -103,6 +104,8 @@ def answer_for(error: Exception) -> ErrorAnswer:
             return ErrorAnswer(error.status_code, _http_message(error), headers=error.headers or {})
         case TemplateError():
             return ErrorAnswer(400, str(error), code="template_error", param="messages")
+        case SchemaError():
+            return ErrorAnswer(400, str(error), code=error.code)
         case PinError():
             return ErrorAnswer(_PIN_STATUSES.get(type(error), 400), str(error), code=error.code)
         case ContextLengthError():
@@ -123,7 +126,7 @@ def add_error_handlers(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
         return answer_for(error).response(request.url.path)
 
-    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, PinError, EngineError):
+    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, SchemaError, PinError, EngineError):
         app.add_exception_handler(kind, handle)
 
 

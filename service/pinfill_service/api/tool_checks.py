@@ -22,9 +22,7 @@ def check_tools(chat: ChatRequest) -> None:
             raise _error("A tool needs a function with a name.", where)
         name = function.get("name")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise _error(
-                "A tool's name consists of 1 to 256 letters, digits and the characters _ - . : /", f"{where}.name"
-            )
+            raise _error("A tool's name is made of 1 to 256 letters, digits and any of _ - . : /", f"{where}.name")
         if name in names:
             raise _error(f"There are two tools of the name {name!r}.", f"{where}.name")
         if not isinstance(function.get("parameters"), Mapping | None):

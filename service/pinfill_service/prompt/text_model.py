@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pinfill_service.prompt.canonical import NestingError
 from pinfill_service.prompt.chat import ChatRequest
+from pinfill_service.prompt.grammar import Grammars, GrammarSpec, JsonReply, Tool, ToolCalls
+from pinfill_service.prompt.grammar.spec import MAX_CALLS
 from pinfill_service.prompt.segments import Segment, ToolsPlace, label_segments
 from pinfill_service.prompt.template import ChatTemplate, TemplateError, load_template, read_json, special_tokens
 from pinfill_service.prompt.tokenizer import Encoded, Piece, TextTokenizer
+from pinfill_service.prompt.tools.call_style import tags
 from pinfill_service.prompt.tools.formats import tool_format
 from pinfill_service.prompt.tools.history import shown
 from pinfill_service.prompt.tools.offered import offered_tools
@@ -43,6 +46,10 @@ class TextModel:
     tokenizer: TextTokenizer
     template: ChatTemplate
     stop_ids: frozenset[int]
+    grammars: Grammars = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grammars", Grammars(self.tokenizer, self.stop_ids))
 
     def chat_prompt(self, request: ChatRequest) -> ChatPrompt:
         """Renders and encodes a conversation. Special tokens come from the template; a BOS that the model wants and the
@@ -63,8 +70,18 @@ class TextModel:
     def reply_reader(self, request: ChatRequest, prompt: ChatPrompt) -> AnswerReader:
         """What reads an answer to the request; a new one for every answer."""
         offered = offered_tools(request.callable_tools)
-        wrappers = tool_format(self.template).style.tags
+        wrappers = tags(tool_format(self.template).style)
         return AnswerReader(offered, reasons=prompt.reasons, single=not request.tool_choice.parallel, wrappers=wrappers)
+
+    def reply_form(self, request: ChatRequest) -> GrammarSpec | None:
+        """What the answer has to look like; None: anything. Calls are in the form the template shows them in."""
+        if not request.must_call:
+            return None if request.format is None else JsonReply(request.format.schema)
+        shown_as = tool_format(self.template)
+        functions = [tool["function"] for tool in request.callable_tools]
+        tools = tuple(Tool(function["name"], function.get("parameters") or None) for function in functions)
+        several = request.tool_choice.parallel and request.tool_choice.name is None and not shown_as.one_call
+        return ToolCalls(tools, shown_as.style, MAX_CALLS if several else 1)
 
     def _render(self, request: ChatRequest) -> str:
         try:

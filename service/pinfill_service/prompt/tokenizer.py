@@ -120,7 +120,8 @@ class TextTokenizer:
         """
         if not skip_special:
             return StreamDecoder(self.vocabulary, ())
-        return StreamDecoder(self.vocabulary, self.vocabulary.special_ids - {self.token_id(token) for token in shown})
+        special = self.vocabulary.special_tokens.items()
+        return StreamDecoder(self.vocabulary, {token_id for content, token_id in special if content not in shown})
 
     def token_text(self, token_id: int) -> TokenBytes:
         """The text and the bytes of one token, as log probabilities show it."""

@@ -7,36 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from pinfill_service.prompt.grammar.spec import CallWrapper
 from pinfill_service.prompt.tools.probe import ANSWER, IDS, KEY, NAME, VALUES
 from pinfill_service.prompt.tools.xml_calls import FUNCTION
 
-
-@dataclass(frozen=True, slots=True)
-class CallStyle:
-    """`opening`, then calls with `separator` between them, then `closing`. A call is `begin`, the tool's name as it is,
-    `middle`, its arguments as JSON, `end`.
-    """
-
-    begin: str
-    middle: str
-    end: str
-    separator: str = "\n"
-    opening: str = ""
-    closing: str = ""
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """What stands around a call or around all of them, without JSON; empty when nothing does."""
-        before = (self.opening + self.begin).partition("{")[0].strip().removesuffix("[").rstrip()
-        after = (self.end + self.closing).rpartition("}")[2].strip().removeprefix("]").lstrip()
-        return {before: after} if before else {}
+# As Hermes and Qwen models write calls. Qwen's coders, whose arguments are no JSON, are held to this form too.
+PLAIN_STYLE = CallWrapper('<tool_call>\n{"name": "', '", "arguments": ', "}\n</tool_call>")
 
 
-# As Hermes and Qwen models write calls. Qwen's coders, whose arguments are no JSON, read and write this form too.
-PLAIN_STYLE = CallStyle('<tool_call>\n{"name": "', '", "arguments": ', "}\n</tool_call>")
+def tags(style: CallWrapper) -> Mapping[str, str]:
+    """What stands in front of a call and behind it, or around all of them, without JSON; empty when nothing does."""
+    before = (style.opening + style.begin).partition("{")[0].strip().removesuffix("[").rstrip()
+    after = (style.end + style.closing).rpartition("}")[2].strip().removeprefix("]").lstrip()
+    return {before: after} if before else {}
 
 
-def call_style(words: str, one: str, two: str | None) -> tuple[CallStyle, str] | None:
+def call_style(words: str, one: str, two: str | None) -> tuple[CallWrapper, str] | None:
     """The style that prompts show, and how it writes the call: prompts with an answer in words, with one call, and with
     two (None: the template refuses them). None when the call is in no form that is known.
     """
@@ -48,14 +34,14 @@ def call_style(words: str, one: str, two: str | None) -> tuple[CallStyle, str] |
     if first is None:
         return None
     begin, middle, end = turn[: first.name], turn[first.after_name : first.start], turn[first.stop :]
-    style = CallStyle(begin, middle, _without_id(end), "")
+    style = CallWrapper(begin, middle, _without_id(end), "")
     second = None if two is None else _find(two[start:], first.stop)
     if two is None or second is None:
         return style, turn
     return _divided(style, _without_id(two[start + first.stop : start + second.name])), turn
 
 
-def _divided(style: CallStyle, between: str) -> CallStyle:
+def _divided(style: CallWrapper, between: str) -> CallWrapper:
     """What stands around every call, and what around all of them, told by what stands between two."""
     begin = style.begin[len(style.begin) - _common(style.begin[::-1], between[::-1]) :]
     rest = between.removesuffix(begin)

@@ -8,10 +8,11 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from pinfill_service.prompt.grammar.spec import CallWrapper
 from pinfill_service.prompt.reply import Reply
 from pinfill_service.prompt.sandbox import RenderLimits
 from pinfill_service.prompt.template import ChatTemplate, TemplateError
-from pinfill_service.prompt.tools.call_style import PLAIN_STYLE, CallStyle, call_style
+from pinfill_service.prompt.tools.call_style import PLAIN_STYLE, call_style, tags
 from pinfill_service.prompt.tools.offered import offered_tools
 from pinfill_service.prompt.tools.probe import ANSWER, KEY, NAME, QUESTION, RESULT, TOOL, VALUES, calling, result
 from pinfill_service.prompt.tools.reader import AnswerReader
@@ -28,7 +29,7 @@ class ToolFormat:
     """
 
     native: bool = False
-    style: CallStyle = PLAIN_STYLE
+    style: CallWrapper = PLAIN_STYLE
     system_messages: bool = True
     arguments_as_text: bool = False
     no_content: str | None = None
@@ -70,9 +71,9 @@ def _native(template: ChatTemplate, told: ToolFormat) -> ToolFormat | None:
     return replace(told, native=True, style=found[0], one_call=two is None)
 
 
-def _is_read(style: CallStyle, text: str) -> bool:
+def _is_read(style: CallWrapper, text: str) -> bool:
     """Whether the reader finds in the template's own words the call that was put in."""
-    reader, reply = AnswerReader(offered_tools([TOOL]), wrappers=style.tags), Reply()
+    reader, reply = AnswerReader(offered_tools([TOOL]), wrappers=tags(style)), Reply()
     reply.add([*reader.push(text), *reader.flush()])
     return [call.name for call in reply.calls] == [NAME] and VALUES[0] in reply.calls[0].arguments and not reply.words
 

@@ -36,8 +36,8 @@ def shown(format: ToolFormat, messages: Sequence[Message], tools: Sequence[Mappi
 
 
 def _canonical_calls(message: Message) -> Message:
-    """The message with its calls in one form. Arguments that are no object, as a model's broken ones may be, are kept in
-    one: templates look for keys.
+    """The message with its calls in one form. Arguments that are no object, as broken ones may be, are kept in one:
+    templates look for keys.
     """
     calls = []
     for call in message["tool_calls"]:

@@ -28,7 +28,7 @@ class PreparedChat:
 async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -> PreparedChat:
     """The conversation behind the pin that `model` names, rendered.
 
-    Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form no answer can be held to.
+    Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form that cannot be held to.
     """
     chat = service.virtual_model(model).chat(chat)
     check_tools(chat)

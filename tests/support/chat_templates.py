@@ -92,10 +92,11 @@ Answer with a JSON for a function call: {"name": function name, "parameters": di
 
 {{ m.content | tojson if m.content is mapping else m.content }}<|eot_id|>
 {%- elif 'tool_calls' in m %}
-{%- if m.tool_calls | length != 1 %}{{ raise_exception('This model only supports single tool-calls at once!') }}{% endif -%}
+{%- if m.tool_calls | length != 1 %}{{ raise_exception('One tool call at once!') }}{% endif -%}
 <|start_header_id|>assistant<|end_header_id|>
 
-{"name": "{{ m.tool_calls[0].function.name }}", "parameters": {{ m.tool_calls[0].function.arguments | tojson }}}<|eot_id|>
+{%- set call = m.tool_calls[0].function %}
+{{- '{"name": "' + call.name + '", "parameters": ' }}{{ call.arguments | tojson }}}<|eot_id|>
 {%- else -%}
 <|start_header_id|>{{ m.role }}<|end_header_id|>
 
@@ -117,7 +118,7 @@ MISTRAL = """{{ bos_token }}
 {%- elif m.tool_calls -%}
 [TOOL_CALLS] [
 {%- for c in m.tool_calls %}
-{%- if c.id | length != 9 %}{{ raise_exception('Tool call IDs should be alphanumeric strings with length 9!') }}{% endif %}
+{%- if c.id | length != 9 %}{{ raise_exception('Tool call IDs should have length 9!') }}{% endif %}
 {%- set function = c.function | tojson %}
 {{- function[:-1] }}, "id": "{{ c.id }}"}{{ ', ' if not loop.last }}
 {%- endfor -%}
@@ -137,7 +138,9 @@ MISTRAL_NAMED = """{{ bos_token }}
 {%- if m.role == 'system' %}[SYSTEM_PROMPT]{{ m.content }}[/SYSTEM_PROMPT]
 {%- elif m.role == 'user' %}[INST]{{ m.content }}[/INST]
 {%- elif m.role == 'assistant' %}{{ m.content or '' }}
-{%- for c in m.tool_calls or [] %}[TOOL_CALLS]{{ c.function.name + '[ARGS]' + c.function.arguments }}{% endfor %}{{ eos_token }}
+{%- for c in m.tool_calls or [] %}
+{{- '[TOOL_CALLS]' + c.function.name + '[ARGS]' + c.function.arguments }}
+{%- endfor %}{{ eos_token }}
 {%- else %}[TOOL_RESULTS]{{ m.content }}[/TOOL_RESULTS]
 {%- endif %}
 {%- endfor %}"""
@@ -145,7 +148,9 @@ MISTRAL_NAMED = """{{ bos_token }}
 # A wrapper that no other family has.
 OWN_WRAPPER = """{% for m in messages %}<|start|>{{ m.role }}<|end|>{{ m.content | string }}
 {%- if m.tool_calls %}<|call|>[
-{%- for c in m.tool_calls %}{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{{ ', ' if not loop.last }}{% endfor -%}
+{%- for c in m.tool_calls %}
+{{- {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{{ ', ' if not loop.last }}
+{%- endfor -%}
 ]<|/call|>{% endif %}<|eot|>
 {% endfor %}{% if tools %}<|start|>available_tools<|end|>{{ tools | tojson }}<|eot|>
 {% endif %}{% if add_generation_prompt %}<|start|>assistant<|end|>{% endif %}"""

@@ -59,8 +59,8 @@ class AnswerReader:
     ) -> None:
         self._offered, self._reasons, self._single = offered, reasons, single
         self._wrappers = {**_WRAPPERS, **(wrappers or {})} if offered else {}
-        tags = {THINK, END_OF_THINK, ARGS, _CALL_ID, *self._wrappers, *self._wrappers.values()}
-        self.markers = frozenset(tags - {""})
+        tags = {*self._wrappers, *self._wrappers.values(), ARGS, _CALL_ID} if offered else set()
+        self.markers = frozenset({THINK, END_OF_THINK, *tags} - {""})
         self._tape = Tape()
         self._space = ""  # what is dropped when a call follows
         self._first = True  # nothing but white space so far
@@ -142,8 +142,10 @@ class AnswerReader:
             self._space, self._first, self._fresh = "", False, True
             self._closing = self._closing_of(marker)
         words = tape.give_back()
-        if words:
+        if words.strip():
             self._say(words)
+        else:
+            self._space += words
 
     def _closing_of(self, marker: str) -> str:
         if marker in _FENCES:

@@ -92,11 +92,11 @@ Answer with a JSON for a function call: {"name": function name, "parameters": di
 
 {{ m.content | tojson if m.content is mapping else m.content }}<|eot_id|>
 {%- elif 'tool_calls' in m %}
-{%- if m.tool_calls | length != 1 %}{{ raise_exception('One tool call at once!') }}{% endif -%}
+{%- if m.tool_calls | length != 1 %}{{ raise_exception('One tool call at once!') }}{% endif %}
+{%- set call = m.tool_calls[0].function -%}
 <|start_header_id|>assistant<|end_header_id|>
 
-{%- set call = m.tool_calls[0].function %}
-{{- '{"name": "' + call.name + '", "parameters": ' }}{{ call.arguments | tojson }}}<|eot_id|>
+{{ '{"name": "' + call.name + '", "parameters": ' }}{{ call.arguments | tojson }}}<|eot_id|>
 {%- else -%}
 <|start_header_id|>{{ m.role }}<|end_header_id|>
 
@@ -146,14 +146,14 @@ MISTRAL_NAMED = """{{ bos_token }}
 {%- endfor %}"""
 
 # A wrapper that no other family has.
-OWN_WRAPPER = """{% for m in messages %}<|start|>{{ m.role }}<|end|>{{ m.content | string }}
+OWN_WRAPPER = """{% if tools %}<|start|>available_tools<|end|>{{ tools | tojson }}<|eot|>
+{% endif %}{% for m in messages %}<|start|>{{ m.role }}<|end|>{{ m.content | string }}
 {%- if m.tool_calls %}<|call|>[
 {%- for c in m.tool_calls %}
 {{- {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}{{ ', ' if not loop.last }}
 {%- endfor -%}
 ]<|/call|>{% endif %}<|eot|>
-{% endfor %}{% if tools %}<|start|>available_tools<|end|>{{ tools | tojson }}<|eot|>
-{% endif %}{% if add_generation_prompt %}<|start|>assistant<|end|>{% endif %}"""
+{% endfor %}{% if add_generation_prompt %}<|start|>assistant<|end|>{% endif %}"""
 
 # Knows no tools, no system messages, and wants turns to alternate.
 STRICT = """{{ bos_token }}

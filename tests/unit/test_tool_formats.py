@@ -236,7 +236,9 @@ def test_tools_have_a_segment_of_their_own() -> None:
     ]
     assert found["system"] == "<|im_start|>system\nBe brief." and found["tools"].lstrip().startswith("# Tools")
     assert found["tools"].endswith("</tools><|im_end|>\n") and "It is empty." in found["message 4 (tool)"]
-    assert list(labelled(USER)) == ["tools", "message 1 (user)", "generation prompt"]
+    short = {"role": "user", "content": "read"}  # as in the definitions
+    assert labelled(SYSTEM, short)["message 2 (user)"] == "<|im_start|>user\nread<|im_end|>\n"
+    assert list(labelled(short)) == ["tools", "message 1 (user)", "generation prompt"]
     assert "tools" not in [segment.label for segment in model.chat_prompt(ChatRequest((SYSTEM, USER))).segments]
 
 

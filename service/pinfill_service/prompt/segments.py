@@ -45,7 +45,7 @@ def label_segments(
     around them. A message that cannot be found (rewritten by the template, or empty) belongs to its neighbour; a prompt
     in which nothing can be found is one segment, `prompt`.
     """
-    starts = _message_starts(text, encoded, messages, stop_ids)
+    starts = _message_starts(text, encoded, messages, stop_ids, tools)
     if tools is not None and starts and starts[0][1] == "system":
         starts[:1] = _with_tools(text, encoded, messages, tools, starts)
     if not starts:
@@ -55,12 +55,18 @@ def label_segments(
 
 
 def _message_starts(
-    text: str, encoded: Encoded, messages: Sequence[Mapping[str, Any]], stop_ids: Collection[int]
+    text: str,
+    encoded: Encoded,
+    messages: Sequence[Mapping[str, Any]],
+    stop_ids: Collection[int],
+    tools: ToolsPlace | None,
 ) -> list[tuple[int, str]]:
     """(first token, label) of every segment, in order; the first begins at token 0."""
     pieces = encoded.pieces
     starts: list[tuple[int, str]] = []
     at = piece = 0
+    if messages and messages[0].get("role") != "system":
+        at = _behind_tools(text, encoded, 0, 0, tools)
     for number, message in enumerate(messages, 1):
         content = str(message.get("content") or "").strip()
         found = text.find(content, at) if content else -1
@@ -75,12 +81,20 @@ def _message_starts(
         if not starts or pieces[first].token > starts[-1][0]:
             starts.append((pieces[first].token, _label(number, message)))
         at, piece = found + len(content), last
+        if number == 1 and message.get("role") == "system":
+            at = _behind_tools(text, encoded, at, piece, tools)
     if starts:
         closing = _piece_at(encoded, at, piece)
         opening = _opening(encoded, closing, len(pieces) - 1, stop_ids)
         if opening > closing:
             starts.append((pieces[opening].token, GENERATION_PROMPT))
     return starts
+
+
+def _behind_tools(text: str, encoded: Encoded, at: int, piece: int, tools: ToolsPlace | None) -> int:
+    """Where to look for the next message: behind tool definitions in this piece, in which short messages may occur."""
+    end = encoded.pieces[piece + 1].character if piece + 1 < len(encoded.pieces) else 0
+    return end if tools is not None and text.find(tools.words, at, end) >= 0 else at
 
 
 def _with_tools(

@@ -36,6 +36,7 @@ class Sequence:
     evaluated: int = 0  # prompt tokens whose KV is in the slot, cached ones included
     next_token: int = 0
     reply: list[int] = field(default_factory=list)
+    complete: bool = False  # its grammar lets nothing follow
     long_rope: bool = False
     checkpoints: tuple[int, ...] = ()  # prompt lengths, in order, at which the state is kept
     prompt_logprobs: list[TokenLogprob] = field(default_factory=list)
@@ -69,12 +70,8 @@ class Sequence:
             return self.sampler.choose(logits)
         token_id = self.sampler.choose(logits, self.constraint.allowed())
         self.constraint.accept(token_id)
+        self.complete = self.constraint.finished
         return token_id
-
-    @property
-    def complete(self) -> bool:
-        """Whether its grammar lets nothing follow."""
-        return self.constraint is not None and self.constraint.finished
 
     def timings(self, now: float) -> Timings:
         started = self.started or now

@@ -18,7 +18,7 @@ from pinfill_service.prompt.tokenizer import TextTokenizer
 _KEPT = 16  # compiled grammars: agents send the same tools with every request
 # Symbols of a grammar and states of its lexer (1-2 kB each) are what hostile schemas multiply; the rest are
 # llguidance's defaults: 20 ms to begin, about 15 ms for the hardest mask.
-_LIMITS = LLParserLimits(max_grammar_size=50_000, max_lexer_states=20_000, verbose_errors=False)
+_LIMITS = LLParserLimits(max_grammar_size=50_000, max_items_in_row=5_000, max_lexer_states=20_000, verbose_errors=False)
 
 
 class Grammars:

@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pinfill_service.prompt.grammar.schema import CheckedSchema, SchemaError, check_schema, quote_pointer
+from pinfill_service.prompt.grammar.errors import SchemaError
+from pinfill_service.prompt.grammar.schema import CheckedSchema, check_schema, quote_pointer
 from pinfill_service.prompt.grammar.spec import MAX_CALLS, GrammarSpec, JsonReply, Tool, ToolCalls
 
-# At most once wherever JSON has whitespace: enough for compact and for indented JSON, too little to go round in.
-_WHITESPACE = r" |\n {0,20}"
+_OPTIONS = {
+    # At most once wherever JSON has whitespace: enough for compact and for indented JSON, too little to go round in.
+    "whitespace_pattern": r" |\n {0,20}",
+    "coerce_one_of": True,  # its branches have been found to exclude each other
+}
 _BASE = "#/$defs/0"
 _OBJECT = {"type": "object"}
 _NOT_IN_NAMES = re.compile(r'["\\<>\x00-\x1f\x7f\ud800-\udfff]')
@@ -31,7 +35,7 @@ class Document:
         root: dict[str, Any] = {"$defs": {"0": self.schema.root}, "$ref": _BASE + quote_pointer(place)}
         if self.tool is not None and not place:
             root |= _OBJECT
-        text = json.dumps(root | {"x-guidance": {"whitespace_pattern": _WHITESPACE}}, ensure_ascii=False)
+        text = json.dumps(root | {"x-guidance": _OPTIONS}, ensure_ascii=False)
         if not _is_text(text):
             raise SchemaError("", "it holds half a character (a lone surrogate).", self.tool)
         return f"%json {text}"

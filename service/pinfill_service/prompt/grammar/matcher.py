@@ -22,6 +22,7 @@ class LlgMatcher:
 
     def __init__(self, matcher: LLMatcher, vocab_size: int) -> None:
         self._matcher = matcher
+        self._mask: bytes | None = None
         self._end_byte, self._end_bit = vocab_size >> 3, 1 << (vocab_size & 7)
 
     @property
@@ -30,15 +31,18 @@ class LlgMatcher:
 
     @property
     def finished(self) -> bool:
-        return self._matcher.is_stopped()
+        return self.may_end and (self._matcher.is_stopped() or not self.mask().strip(b"\0"))
 
     def mask(self) -> bytes:
-        mask = bytearray(self._matcher.compute_bitmask())
-        self._check()
-        mask[self._end_byte] &= ~self._end_bit
-        return bytes(mask)
+        if self._mask is None:
+            mask = bytearray(self._matcher.compute_bitmask())
+            self._check()
+            mask[self._end_byte] &= ~self._end_bit
+            self._mask = bytes(mask)
+        return self._mask
 
     def accept(self, token_id: int) -> None:
+        self._mask = None
         self._matcher.consume_token(token_id)
         self._check()
 

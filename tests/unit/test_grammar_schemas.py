@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from pinfill_service.api.errors import answer_for
+from pinfill_service.engine.interface import GrammarError
 from pinfill_service.prompt.grammar import CallWrapper, JsonReply, SchemaError, Tool, ToolCalls
 from pinfill_service.prompt.grammar.formats import FORMATS
 from tests.support.grammars import HERMES, allowed_ids, text_of, tiny_grammars, tiny_tokenizer, walk
@@ -231,6 +233,14 @@ def test_what_cannot_be_held_to_is_refused_with_its_place(schema: Any, path: str
         tiny_grammars().compile(spec)
     assert caught.value.path.startswith(path) and reason in caught.value.reason
     assert 'the tool "mine"' in str(caught.value)
+
+
+def test_refusals_are_the_clients_errors_and_name_the_part() -> None:
+    with pytest.raises(SchemaError) as caught:
+        tiny_grammars().compile(JsonReply({"properties": {"x": {"not": {}}}}))
+    answer = answer_for(caught.value)
+    assert (answer.status, answer.code, answer.param) == (400, "unsupported_schema", "/properties/x/not")
+    assert answer_for(GrammarError("too complex")).status == 400
 
 
 def test_deep_nesting_is_refused_before_anything_recurses() -> None:

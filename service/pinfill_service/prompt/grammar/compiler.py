@@ -26,10 +26,10 @@ class Grammars:
 
     def __init__(self, tokenizer: TextTokenizer, stop_ids: frozenset[int]) -> None:
         self._tokenizer, self._stop_ids = tokenizer, stop_ids
+        self._compiling = Lock()  # one at a time, so that hostile schemas take one core at most
+        self._vocabulary: LLTokenizer | None = None  # guarded by _compiling
         self._lock = Lock()
-        # Guarded by _lock; a compilation holds it, so that hostile schemas take one core at most.
-        self._vocabulary: LLTokenizer | None = None
-        self._compiled: OrderedDict[str, Grammar] = OrderedDict()
+        self._compiled: OrderedDict[str, Grammar] = OrderedDict()  # guarded by _lock
 
     def compile(self, spec: GrammarSpec) -> Grammar:
         """The grammar of a reply. Blocks: call it on a worker thread (`asyncio.to_thread`).
@@ -39,15 +39,21 @@ class Grammars:
         Raises SchemaError for what replies cannot be held to, and GrammarError for a tokenizer that cannot be used.
         """
         source, documents = reply_grammar(spec, self._tokenizer.vocabulary.special_tokens)
+        if (known := self._known(source)) is not None:
+            return known
+        with self._compiling:
+            grammar = self._known(source) or self._compile(source, documents)
         with self._lock:
-            if (known := self._compiled.get(source)) is not None:
-                self._compiled.move_to_end(source)
-                return known
-            grammar = self._compile(source, documents)
             self._compiled[source] = grammar
             if len(self._compiled) > _KEPT:
                 self._compiled.popitem(last=False)
-            return grammar
+        return grammar
+
+    def _known(self, source: str) -> Grammar | None:
+        with self._lock:
+            if source in self._compiled:
+                self._compiled.move_to_end(source)
+            return self._compiled.get(source)
 
     def _compile(self, source: str, documents: tuple[Document, ...]) -> Grammar:
         if self._vocabulary is None:

@@ -56,7 +56,7 @@ class Hints:
 class ChatRequest:
     """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
     tool_call_id, reasoning_content; build them with `normalise`. Tools have OpenAI's form: {"type": "function",
-    "function": {"name", "description", "parameters"}}.
+    "function": {"name", "description", "parameters"}}, and so have calls; their arguments are an object or JSON text.
     """
 
     messages: tuple[Message, ...]

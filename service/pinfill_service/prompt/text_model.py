@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pinfill_service.prompt.canonical import NestingError
-from pinfill_service.prompt.chat import ChatRequest
+from pinfill_service.prompt.chat import ChatRequest, Message
 from pinfill_service.prompt.grammar import Grammars, GrammarSpec, JsonReply, Tool, ToolCalls
 from pinfill_service.prompt.grammar.spec import MAX_CALLS
 from pinfill_service.prompt.segments import Segment, ToolsPlace, label_segments
@@ -58,13 +58,14 @@ class TextModel:
 
         Raises TemplateError.
         """
-        text = self._render(request)
+        messages, tools = request.messages, request.tools
+        text = self._render(request, messages, tools)
         reasons = text.rstrip().endswith(THINK)
         if reasons and request.constrained:
             text, reasons = f"{text.rstrip()}\n\n{END_OF_THINK}\n\n", False
         encoded = self.tokenizer.encode_prompt_pieces(text)
-        tools = _place_of_tools(self.tokenizer, text, encoded, request)
-        segments = label_segments(text, encoded, request.messages, self.stop_ids, tools)
+        place = _place_of_tools(self.tokenizer, text, encoded, tools)
+        segments = label_segments(text, encoded, messages, self.stop_ids, place)
         return ChatPrompt(text, encoded.ids, segments, encoded.pieces, reasons)
 
     def reply_reader(self, request: ChatRequest, prompt: ChatPrompt) -> AnswerReader:
@@ -83,9 +84,9 @@ class TextModel:
         several = request.tool_choice.parallel and request.tool_choice.name is None and not shown_as.one_call
         return ToolCalls(tools, shown_as.style, MAX_CALLS if several else 1)
 
-    def _render(self, request: ChatRequest) -> str:
+    def _render(self, request: ChatRequest, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
         try:
-            conversation = shown(tool_format(self.template), request.messages, request.tools)
+            conversation = shown(tool_format(self.template), messages, tools)
         except NestingError as error:
             raise TemplateError(str(error)) from error
         return self.template.render(
@@ -104,8 +105,10 @@ def load_text_model(folder: Path) -> TextModel:
     return TextModel(tokenizer, template, _stop_ids(folder, tokenizer))
 
 
-def _place_of_tools(tokenizer: TextTokenizer, text: str, encoded: Encoded, request: ChatRequest) -> ToolsPlace | None:
-    names = offered_tools(request.tools).properties
+def _place_of_tools(
+    tokenizer: TextTokenizer, text: str, encoded: Encoded, tools: Sequence[Mapping[str, Any]]
+) -> ToolsPlace | None:
+    names = offered_tools(tools).properties
     return ToolsPlace(next(iter(names)), partial(tokenizer.token_at, text, encoded)) if names else None
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pinfill_service import __version__
-from pinfill_service.commands import models, pins
+from pinfill_service.commands import models, pins, rules
 from pinfill_service.commands.batch import batch
 from pinfill_service.commands.bench import bench
 from pinfill_service.commands.demo import demo
@@ -25,6 +25,7 @@ for command in (serve, status, pin, pins.unpin, entries, evict, savings, doctor,
     app.command()(command)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")
+app.add_typer(rules.app, name="rules")
 
 
 def _print_version(wanted: bool) -> None:

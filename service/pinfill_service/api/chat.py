@@ -9,6 +9,7 @@ from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
 from pinfill_service.prompt.chat import ChatRequest
+from pinfill_service.prompt.stable import stabilise
 from pinfill_service.prompt.text_model import ChatPrompt
 
 OFF_LOOP_CHARACTERS = 32_768  # longer prompts are rendered on another thread, so that other streams go on
@@ -24,8 +25,11 @@ class PreparedChat:
 
 
 async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -> PreparedChat:
-    """The conversation behind the pin that `model` names, rendered. Raises ApiError, PinContentError, TemplateError."""
-    chat = service.virtual_model(model).chat(chat)
+    """The conversation, stable, behind the pin that `model` names, rendered.
+
+    The pin's content stays as it was pinned. Raises ApiError, PinContentError, TemplateError.
+    """
+    chat = service.virtual_model(model).chat(stabilise(chat, service.settings.rules))
     prompt = await render(service, chat)
     origin = Origin(prompt.text, prompt.segments, prompt.pieces, chat)
     return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin))

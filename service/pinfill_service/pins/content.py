@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pinfill_service.pins.errors import PinContentError
-from pinfill_service.prompt.chat import ChatRequest, Message, normalise
+from pinfill_service.prompt.chat import ChatRequest, Message, normalise, tool_name
 from pinfill_service.prompt.template import TemplateError
 from pinfill_service.prompt.text_model import TextModel
 
@@ -127,12 +127,6 @@ def put_in_front(content: PinContent, chat: ChatRequest) -> ChatRequest:
     names = {tool_name(tool) for tool in content.tools}
     tools = (*content.tools, *(tool for tool in chat.tools if tool_name(tool) not in names))
     return replace(chat, messages=(*pinned, *own), tools=tools)
-
-
-def tool_name(tool: Mapping[str, Any]) -> str:
-    """The name of a tool definition, in OpenAI's form or a flat one."""
-    function = tool.get("function")
-    return str((function if isinstance(function, Mapping) else tool).get("name", ""))
 
 
 def split_model(model: str | None) -> tuple[str | None, str | None]:

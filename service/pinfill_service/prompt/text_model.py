@@ -9,6 +9,7 @@ from typing import Any
 
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.segments import Segment, label_segments
+from pinfill_service.prompt.stable.deferred import as_rendered
 from pinfill_service.prompt.template import ChatTemplate, load_template, read_json, special_tokens
 from pinfill_service.prompt.tokenizer import Piece, TextTokenizer
 
@@ -43,14 +44,15 @@ class TextModel:
 
         Raises TemplateError.
         """
+        messages, tools = as_rendered(request.messages, request.tools)
         text = self.template.render(
-            request.messages,
-            tools=request.tools,
+            messages,
+            tools=tools,
             continue_final_message=request.continue_final_message,
             options=request.template_options,
         )
         encoded = self.tokenizer.encode_prompt_pieces(text)
-        segments = label_segments(text, encoded, request.messages, self.stop_ids)
+        segments = label_segments(text, encoded, messages, self.stop_ids)
         return ChatPrompt(text, encoded.ids, segments, encoded.pieces)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
+from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.stable import stabilise
-from pinfill_service.prompt.text_model import ChatPrompt
+from pinfill_service.prompt.text_model import ChatPrompt, TextModel
 
 OFF_LOOP_CHARACTERS = 32_768  # longer prompts are rendered on another thread, so that other streams go on
 
@@ -29,15 +31,24 @@ async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -
 
     The pin's content stays as it was pinned. Raises ApiError, PinContentError, TemplateError.
     """
-    chat = service.virtual_model(model).chat(stabilise(chat, service.settings.rules))
-    prompt = await render(service, chat)
+    pin = service.virtual_model(model)
+    chat = pin.chat(stabilise(chat, service.settings.rules))
+    prompt = await render(service, chat, pin.prefix)
     origin = Origin(prompt.text, prompt.segments, prompt.pieces, chat)
-    return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin))
+    remember = partial(service.text.remember_reply, chat, prompt) if chat.options.use_cache else None
+    return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin, remember=remember))
 
 
-async def render(service: Service, chat: ChatRequest) -> ChatPrompt:
-    """The prompt of a conversation. Raises TemplateError."""
+async def render(service: Service, chat: ChatRequest, pinned: PinnedPrefix | None = None) -> ChatPrompt:
+    """The prompt of a conversation, behind a pin's prefix where one is given. Raises TemplateError."""
     size = sum(len(str(message.get("content") or "")) for message in chat.messages)
     if size > OFF_LOOP_CHARACTERS:
-        return await asyncio.to_thread(service.text.chat_prompt, chat)
-    return service.text.chat_prompt(chat)
+        return await asyncio.to_thread(_render, service.text, chat, pinned)
+    return _render(service.text, chat, pinned)
+
+
+def _render(text: TextModel, chat: ChatRequest, pinned: PinnedPrefix | None) -> ChatPrompt:
+    prompt = text.chat_prompt(chat, echoes=True)
+    if pinned is not None and prompt.ids[: len(pinned.token_ids)] != pinned.token_ids:
+        return text.chat_prompt(chat)  # a pinned conversation has its own tokens
+    return prompt

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.segments import Segment, label_segments
 from pinfill_service.prompt.stable.deferred import as_rendered
+from pinfill_service.prompt.stable.replies import ReplyMemory
 from pinfill_service.prompt.template import ChatTemplate, load_template, read_json, special_tokens
 from pinfill_service.prompt.tokenizer import Piece, TextTokenizer
 
@@ -32,17 +33,19 @@ class ChatPrompt:
 
 @dataclass(frozen=True, slots=True)
 class TextModel:
-    """The text side of a model folder. Thread-safe."""
+    """The text side of a model folder, and the replies it generated. Thread-safe."""
 
     tokenizer: TextTokenizer
     template: ChatTemplate
     stop_ids: frozenset[int]
+    replies: ReplyMemory = field(default_factory=ReplyMemory)
 
-    def chat_prompt(self, request: ChatRequest) -> ChatPrompt:
+    def chat_prompt(self, request: ChatRequest, *, echoes: bool = False) -> ChatPrompt:
         """Renders and encodes a conversation. Special tokens come from the template; a BOS that the model wants and the
         template leaves out is added.
 
-        Raises TemplateError.
+        `echoes`: replies in it have the tokens they were generated as, where those are known. Without, which is what
+        pins need, the ids follow from the conversation alone. Raises TemplateError.
         """
         messages, tools = as_rendered(request.messages, request.tools)
         text = self.template.render(
@@ -52,8 +55,14 @@ class TextModel:
             options=request.template_options,
         )
         encoded = self.tokenizer.encode_prompt_pieces(text)
+        if echoes:
+            encoded = self.replies.spliced(self.tokenizer.vocabulary, request.options.salt, encoded)
         segments = label_segments(text, encoded, messages, self.stop_ids)
         return ChatPrompt(text, encoded.ids, segments, encoded.pieces)
+
+    def remember_reply(self, request: ChatRequest, prompt: ChatPrompt, reply: Sequence[int]) -> None:
+        """From now on prompts in which the reply's text stands behind this one have its tokens."""
+        self.replies.add(self.tokenizer.vocabulary, request.options.salt, prompt.ids, reply)
 
 
 def load_text_model(folder: Path) -> TextModel:

@@ -148,6 +148,13 @@ def test_a_token_that_goes_beyond_the_echo_is_not_taken() -> None:
     assert found[: len(prompt) + len(reply) - 1] == [*prompt, *reply[:-1]]
 
 
+@pytest.mark.parametrize("echo", ["theory", "thermal", "th", "there", "therefor", "therefores", "therefore."])
+def test_an_edited_reply_is_never_cut_inside_a_token(echo: str) -> None:
+    memory = Memory("real")
+    memory.add(memory.prompt(turn("hi")), [token for letter in "therefore" for token in encode(letter, "real").ids])
+    memory.prompt(turn("hi", echo, "more"))
+
+
 def test_special_tokens_that_nobody_echoes_end_what_is_taken() -> None:
     memory = Memory()
     prompt, spelling = memory.prompt(turn("hi")), spelled("well then", 1)

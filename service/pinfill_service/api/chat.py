@@ -9,6 +9,7 @@ from functools import partial
 from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
+from pinfill_service.api.session_hint import lasting_session
 from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.stable import stabilise
@@ -36,7 +37,8 @@ async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -
     prompt = await render(service, chat, pin.prefix)
     origin = Origin(prompt.text, prompt.segments, prompt.pieces, chat)
     remember = partial(service.text.remember_reply, chat, prompt) if chat.options.use_cache else None
-    return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin, remember=remember))
+    plan = Plan([prompt.ids], chat.options, origin=origin, remember=remember, session=lasting_session(chat))
+    return PreparedChat(chat, prompt, plan)
 
 
 async def render(service: Service, chat: ChatRequest, pinned: PinnedPrefix | None = None) -> ChatPrompt:

@@ -17,8 +17,9 @@ from pinfill_service.api.json_text import SSE_DONE, SSE_MEDIA_TYPE, sse_comment,
 from pinfill_service.api.logprobs import chat_logprobs
 from pinfill_service.api.running import respond
 from pinfill_service.api.schemas.openai import ChatCompletionRequest
+from pinfill_service.api.session_hint import session_hint
 from pinfill_service.api.usage import timings, usage
-from pinfill_service.prompt.chat import ChatRequest, normalise
+from pinfill_service.prompt.chat import ChatRequest, Hints, normalise
 
 router = APIRouter()
 
@@ -26,16 +27,18 @@ router = APIRouter()
 @router.post("/v1/chat/completions", response_class=Response)
 async def chat_completions(body: ChatCompletionRequest, request: Request, service: ServiceDep) -> Response:
     """Continues a conversation."""
-    prepared = await prepare_chat(service, chat_request(body), body.model)
+    chat = chat_request(body, Hints(session_hint(request, body.prompt_cache_key)))
+    prepared = await prepare_chat(service, chat, body.model)
     dialect = ChatDialect(service, body, len(prepared.prompt.ids))
     return await respond(service, request, prepared.plan, dialect, stream=bool(body.stream))
 
 
-def chat_request(body: ChatCompletionRequest) -> ChatRequest:
+def chat_request(body: ChatCompletionRequest, hints: Hints) -> ChatRequest:
     """The request in the internal form."""
     return ChatRequest(
         messages=normalise([message.for_template() for message in body.messages]),
         tools=tuple(body.tools or ()),
+        hints=hints,
         template_options=body.chat_template_kwargs or {},
         continue_final_message=bool(body.continue_final_message),
         options=body.generation_options(),

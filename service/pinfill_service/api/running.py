@@ -81,7 +81,8 @@ class Dialect(Protocol):
 class Plan:
     """Prompts (token ids), each to be continued `options.n` times. `origin` is that of the first one.
 
-    `remember` is told the tokens of every reply, before the client sees its end.
+    `remember` is told the tokens of every reply, before the client sees its end. `session` names the conversation that
+    others go on from.
     """
 
     prompts: Sequence[Sequence[int]]
@@ -90,6 +91,7 @@ class Plan:
     origin: Origin = NO_ORIGIN
     reader: Callable[[], ReplyReader] = PlainReader
     remember: Callable[[Sequence[int]], None] | None = None
+    session: str = ""
 
     @property
     def boundaries(self) -> Sequence[int]:
@@ -148,6 +150,7 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
                     use_cache=options.use_cache,
                     prompt_logprobs=plan.prompt_logprobs,
                     boundaries=plan.boundaries,
+                    session=plan.session,
                 )
             )
     return requests

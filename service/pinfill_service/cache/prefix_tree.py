@@ -39,6 +39,7 @@ class Span(Protocol):
 
 class Node:
     """A run of tokens after its parent's. `checkpoint`: the state behind its last token, for models that have one.
+    `session`: of the last request that ended in it, empty for one that nobody goes on from.
 
     Invariants: `tokens` is not empty (but for roots); children begin with different tokens; `slots` of a child is a
     subset of its parent's; a node on disk has a parent on disk, or the root; `references` is at least the sum of the
@@ -46,8 +47,8 @@ class Node:
     """
 
     __slots__ = (
-        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "slots", "span",
-        "start", "tokens",
+        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "session", "slots",
+        "span", "start", "tokens",
     )  # fmt: skip
 
     def __init__(self, tokens: Tokens, parent: Node | None, now: float) -> None:
@@ -63,6 +64,7 @@ class Node:
         self.pinned = 0
         self.last_used = now
         self.hits = 0
+        self.session = ""
 
     @property
     def end(self) -> int:
@@ -179,6 +181,8 @@ class PrefixTree:
             parent.tokens = np.concatenate([parent.tokens, tokens])
             return parent
         node = Node(tokens.copy(), parent, now)
+        if not parent.is_root and not parent.children:  # an entry that goes on has been used as often as before
+            node.hits = parent.hits
         node.slots.add(slot)
         parent.children[int(tokens[0])] = node
         return node
@@ -188,7 +192,7 @@ class PrefixTree:
         parent = node.parent
         assert parent is not None and 0 < count < len(node.tokens)
         upper = Node(node.tokens[:count], parent, node.last_used)
-        upper.hits = node.hits
+        upper.hits, upper.session = node.hits, node.session
         upper.slots, upper.references, upper.pinned = set(node.slots), node.references, node.pinned
         if node.span is not None:
             upper.span, node.span = node.span.split(count)

@@ -16,6 +16,7 @@ class SlotRecord:
     tail: list[int] = field(default_factory=list)
     busy: bool = False
     private: bool = False
+    session: str = ""  # of the sequence that runs or ran in it
     last_used: float = 0.0
 
     @property

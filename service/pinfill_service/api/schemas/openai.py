@@ -180,6 +180,7 @@ class ChatCompletionRequest(GenerationFields):
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0, le=20)
     tools: list[dict[str, Any]] | None = None
+    prompt_cache_key: str | None = None  # names the conversation
     chat_template_kwargs: dict[str, Any] | None = None
     continue_final_message: bool | None = None
 

@@ -1,0 +1,88 @@
+"""What clients tell about how their requests belong together reaches the engine, and changes no prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from pinfill_service.api.session_hint import SESSION_HEADERS, lasting_session, session_hint
+from pinfill_service.prompt.chat import ChatRequest, Hints
+from tests.support.managed import Managed, managed
+
+TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]
+
+
+def request(**headers: str) -> Request:
+    raw = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
+    return Request({"type": "http", "headers": raw})
+
+
+@pytest.mark.parametrize("header", SESSION_HEADERS)
+def test_every_header_names_the_session_and_the_body_wins(header: str) -> None:
+    sent = Request({"type": "http", "headers": [(header.encode(), b"mine")]})
+    assert session_hint(sent) == session_hint(sent, "") == session_hint(sent, "  ") == "mine"
+    assert session_hint(sent, "thread") == "thread"
+
+
+def test_without_a_name_there_is_none_and_long_ones_are_cut() -> None:
+    assert session_hint(request()) == session_hint(request(x_session_id="  ")) == ""
+    assert session_hint(request(x_session_id="s" * 5000)) == session_hint(request(), "s" * 5000) == "s" * 200
+
+
+def chat(*contents: str, tools: bool = True, session: str = "") -> ChatRequest:
+    roles = ("system", "user", "assistant", "user")
+    messages = tuple({"role": role, "content": text} for role, text in zip(roles, contents, strict=False))
+    return ChatRequest(messages, tuple(TOOLS) if tools else (), hints=Hints(session))
+
+
+def test_what_offers_no_tools_is_a_side_call() -> None:
+    assert lasting_session(chat("s", "u", tools=False, session="mine")) == ""
+    assert lasting_session(chat("s", "u", session="mine")) == "mine"
+
+
+def test_a_session_without_a_name_is_told_by_its_beginning() -> None:
+    first, later = chat("s", "u"), chat("s", "u", "a", "more")
+    assert lasting_session(first) == lasting_session(later) != ""
+    assert len({lasting_session(chat("s", "u")), lasting_session(chat("s", "v")), lasting_session(chat("t", "u"))}) == 3
+    assert lasting_session(chat("\ud800", "u"))
+
+
+async def asked(service: Managed, headers: dict[str, str] | None = None, **body: Any) -> tuple[str, list[int]]:
+    sent = {"messages": [{"role": "user", "content": "hi"}], "tools": TOOLS, **body}
+    response = await service.http.post("/v1/chat/completions", json=sent, headers=headers)
+    assert response.status_code == 200, response.text
+    engine = service.engine.requests[-1]
+    return engine.session, list(engine.prompt)
+
+
+async def test_the_hint_reaches_the_engine(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        unnamed, prompt = await asked(service)
+        assert unnamed
+        assert await asked(service, {"agent-session-id": "a"}) == ("a", prompt)
+        assert await asked(service, {"agent-session-id": "a"}, prompt_cache_key="b") == ("b", prompt)
+        assert (await asked(service, {"agent-session-id": "a"}, tools=None))[0] == ""
+
+
+async def test_every_message_ends_where_the_engine_may_go_on(tmp_path: Path) -> None:
+    """Whatever message a client marks: for models with state, its end is a checkpoint."""
+    said = ["be good", "what is it?", "it is so", "and now?"]
+    roles = ["system", "user", "assistant", "user"]
+    messages = [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
+    async with managed(tmp_path) as service:
+        await service.chat(messages=messages)
+        sent = service.engine.requests[-1]
+        text = service.application.models.current.text  # type: ignore[union-attr]
+        for number in range(1, len(messages) + 1):
+            end = len(
+                text.tokenizer.encode_prompt(
+                    "".join(
+                        f"<|im_start|>{message['role']}\n{message['content']}<|im_end|>\n"
+                        for message in messages[:number]
+                    )
+                )
+            )
+            assert end in sent.boundaries

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 
 from pinfill_service import __version__
 from pinfill_service.api import (
+    anthropic_messages,
     health,
     manage_entries,
     manage_events,
@@ -32,7 +33,7 @@ from pinfill_service.api import (
     openai_models,
 )
 from pinfill_service.api.context import Application
-from pinfill_service.api.errors import add_error_handlers
+from pinfill_service.api.errors import ERROR_STATUSES, add_error_handlers
 from pinfill_service.api.events import EventHub
 from pinfill_service.api.guards import BodyLimit, Gatekeeper, RequestIds
 from pinfill_service.api.kept import Kept
@@ -55,6 +56,7 @@ ROUTES = (
     openai_chat,
     openai_completions,
     openai_models,
+    anthropic_messages,
     manage_status,
     manage_entries,
     manage_pins,
@@ -105,9 +107,7 @@ def create_app(
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
-        responses={
-            status: {"model": ErrorEnvelope} for status in (400, 401, 403, 404, 405, 409, 413, 429, 500, 503, 507)
-        },
+        responses={status: {"model": ErrorEnvelope} for status in ERROR_STATUSES},
     )
     app.state.application = application
     add_error_handlers(app)

@@ -21,6 +21,11 @@ def sse_data(value: Any) -> bytes:
     return b"data: " + text.encode("utf-8", "replace") + b"\n\n"
 
 
+def sse_event(name: str, value: Any) -> bytes:
+    """One server-sent event with a name."""
+    return f"event: {name}\n".encode() + sse_data(value)
+
+
 SSE_MEDIA_TYPE = "text/event-stream"
 SSE_DONE = b"data: [DONE]\n\n"
 

@@ -27,7 +27,7 @@ router = APIRouter()
 @router.post("/v1/chat/completions", response_class=Response)
 async def chat_completions(body: ChatCompletionRequest, request: Request, service: ServiceDep) -> Response:
     """Continues a conversation."""
-    chat = chat_request(body, Hints(session_hint(request, body.prompt_cache_key)))
+    chat = chat_request(body, Hints(session_hint(request.headers, body.prompt_cache_key)))
     prepared = await prepare_chat(service, chat, body.model)
     dialect = ChatDialect(service, body, len(prepared.prompt.ids))
     return await respond(service, request, prepared.plan, dialect, stream=bool(body.stream))

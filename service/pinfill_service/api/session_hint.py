@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-
-from starlette.requests import Request
+from collections.abc import Mapping
 
 from pinfill_service.prompt.chat import ChatRequest
 
 # Claude Code; several; goose; opencode.
 SESSION_HEADERS = ("x-claude-code-session-id", "x-session-id", "agent-session-id", "x-session-affinity")
-_MAX_CHARACTERS = 200
+_MAX_CHARACTERS = 256
 
 
-def session_hint(request: Request, key: str | None = None) -> str:
-    """The name of the session: the body's key where there is one, else what a header says, else empty."""
-    named = [key, *(request.headers.get(name) for name in SESSION_HEADERS)]
+def session_hint(headers: Mapping[str, str], key: str | None = None) -> str:
+    """The name of the session: the body's key for it where there is one, else what a header says, else empty."""
+    named = [key, *(headers.get(name) for name in SESSION_HEADERS)]
     return next((name.strip()[:_MAX_CHARACTERS] for name in named if name and name.strip()), "")
 
 

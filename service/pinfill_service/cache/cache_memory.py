@@ -228,7 +228,8 @@ class CacheMemory:
         return min(free, key=lambda node: (self._value(node, now), node.end), default=None)
 
     def _value(self, node: Node, now: float) -> float:
-        """Seconds of prefill saved for each byte, weighed by how often and how lately it or its session was used.
+        """Seconds of prefill that each byte at its end saves, weighed by how often and how lately it or its session was
+        used. The end is what goes first.
 
         A session's entry is likely to be used again, and while it has not been, it does not lose to one that is only
         newer: a side call ends after the conversation it is about. Of equal ones the shorter goes first, for the same
@@ -238,7 +239,7 @@ class CacheMemory:
         if node.session and not node.hits:
             age = max(0.0, age - _HALF_VALUE_SECONDS)
         uses = 1 + node.hits + bool(node.session)
-        return uses * self._cost.per_token(node.start) / (1 + age / _HALF_VALUE_SECONDS)
+        return uses * self._cost.per_token(node.end) / (1 + age / _HALF_VALUE_SECONDS)
 
     def _used(self, session: str) -> None:
         """Everything of this session counts as used now."""

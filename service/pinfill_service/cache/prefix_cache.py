@@ -60,7 +60,9 @@ class PrefixCache(CacheMemory):
             raise NoSlotError
         self._used(session)
         claim = self._claim(namespace, prompt) if reuse and keep else self._claim_empty(namespace, private=not keep)
-        self._slots[claim.slot].session = session
+        slot = self._slots[claim.slot]
+        slot.namespace, slot.session = namespace, session
+        slot.begun, slot.continues = slot.node, 2 * claim.cached >= len(prompt)
         return claim
 
     def _claim(self, namespace: str, prompt: Tokens) -> Claim:
@@ -95,7 +97,12 @@ class PrefixCache(CacheMemory):
             slot.tail.extend(int(token) for token in tokens)
             return
         assert not slot.tail and slot.node is not None
-        grown = self.tree.insert(slot.node, tokens, index, self._clock())
+        if slot.node.is_root:  # of an idle slot it may have been forgotten: nothing was in it
+            slot.node = self.tree.root(slot.namespace)
+        begins, ends_there = slot.node is slot.begun, not slot.node.children
+        grown = self.tree.insert(slot.node, tokens, index, self._clock(), begins=begins)
+        if begins and slot.continues:  # as much in use as what it goes on from, or, beside others, once if in a session
+            grown.hits = max(grown.hits, slot.node.hits if ends_there else min(slot.node.hits, int(bool(slot.session))))
         if slot.busy and grown is not slot.node:
             self.tree.reference(grown, 1)
             self.tree.reference(slot.node, -1)

@@ -159,29 +159,32 @@ class PrefixTree:
             node = node.parent
         return node if node.end == length else self._split(node, length - node.start)
 
-    def insert(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
+    def insert(self, parent: Node, tokens: Tokens, slot: int, now: float, *, begins: bool = False) -> Node:
         """Records that `slot` holds `tokens` after `parent`'s path, which it holds already. Returns the deepest node.
 
-        A leaf that only this slot holds grows in place, so that a prompt evaluated in chunks stays one node.
+        A leaf that only this slot holds grows in place, so that a prompt evaluated in chunks stays one node. `begins`:
+        these are the first tokens of another prompt, which get a node, and uses, of their own.
         """
         while len(tokens):
             child = parent.children.get(int(tokens[0]))
             if child is None:
-                return self._append(parent, tokens, slot, now)
+                return self._append(parent, tokens, slot, now, begins)
             shared = common_prefix(child.tokens, tokens)
             if shared < len(child.tokens):
                 child = self._split(child, shared)
             child.slots.add(slot)
-            parent, tokens = child, tokens[shared:]
+            parent, tokens, begins = child, tokens[shared:], False
         return parent
 
-    def _append(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
-        grows = not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
+    def _append(self, parent: Node, tokens: Tokens, slot: int, now: float, begins: bool) -> Node:
+        grows = (
+            not begins and not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
+        )
         if grows and not parent.pinned and parent.disk is None and parent.checkpoint is None:
             parent.tokens = np.concatenate([parent.tokens, tokens])
             return parent
         node = Node(tokens.copy(), parent, now)
-        if not parent.is_root and not parent.children:  # an entry that goes on has been used as often as before
+        if not begins and not parent.is_root and not parent.children:
             node.hits = parent.hits
         node.slots.add(slot)
         parent.children[int(tokens[0])] = node

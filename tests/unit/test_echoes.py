@@ -56,8 +56,6 @@ async def test_an_echo_goes_on_where_the_reply_ended(tmp_path: Path) -> None:
             first = last_prompt(service)
             again = await second_turn(service, question)
             assert again[: len(first) + len(REPLY)] == [*first, *REPLY]
-            detail = (await service.get("/requests"))["requests"][0]
-            assert detail["prompt_tokens"] == len(again)
 
 
 async def test_every_choice_is_known(tmp_path: Path) -> None:

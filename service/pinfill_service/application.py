@@ -28,9 +28,12 @@ from pinfill_service.api import (
     manage_settings,
     manage_status,
     metrics,
+    ollama,
+    ollama_models,
     openai_chat,
     openai_completions,
     openai_models,
+    responses,
 )
 from pinfill_service.api.context import Application
 from pinfill_service.api.errors import ERROR_STATUSES, add_error_handlers
@@ -40,6 +43,7 @@ from pinfill_service.api.kept import Kept
 from pinfill_service.api.model_host import GiveBack, ModelHost
 from pinfill_service.api.pulls import Pulls
 from pinfill_service.api.recording import Recorder
+from pinfill_service.api.responses_store import ResponseStore
 from pinfill_service.api.schemas.openai import ErrorEnvelope
 from pinfill_service.engine.interface import Engine
 from pinfill_service.keys import active_key, check_binding
@@ -56,6 +60,9 @@ ROUTES = (
     openai_chat,
     openai_completions,
     openai_models,
+    responses,
+    ollama,
+    ollama_models,
     anthropic_messages,
     manage_status,
     manage_entries,
@@ -132,6 +139,7 @@ def _application(settings: Settings, loaded: LoadedModel, home: Path | None, loa
         library=library,
         pulls=Pulls(library, hub.publish),
         kept=kept,
+        responses=ResponseStore(),
     )
     if kept is not None:
         kept.attach(loaded)

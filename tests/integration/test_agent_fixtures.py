@@ -34,6 +34,7 @@ EXPECTED: dict[str, tuple[Base, ...]] = {
     "claude-code-sessions": (None, (0, 0.95), (1, ON)),
     "claude-code-tool-search": (None, (0, ON), (1, ON)),
     "claude-code-tool-turn": (None, (0, ON), (1, ON)),
+    "codex-tool-turn": (None, (0, ON)),
     "goose-tool-turn": (None, None, (1, ON)),
     "opencode-turns": (None, None, (0, 0.99), (1, 0.99)),
     "qwen-code-turns": (None, None, (0, 0.99), (1, 0.94)),  # its notes quote the answer, and that was another one

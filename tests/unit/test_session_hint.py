@@ -61,6 +61,23 @@ async def test_the_hint_reaches_the_engine(tmp_path: Path) -> None:
         assert (await asked(service, {"agent-session-id": "a"}, tools=None))[0] == ""
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/messages", {"max_tokens": 3, "tools": [{"name": "bash", "input_schema": {"type": "object"}}]}),
+        ("/v1/responses", {"tools": [{"type": "function", "name": "bash", "parameters": {"type": "object"}}]}),
+        ("/api/chat", {"model": "any", "tools": TOOLS}),
+    ],
+)
+async def test_every_api_reads_the_headers(path: str, body: dict[str, Any], tmp_path: Path) -> None:
+    said = "input" if path == "/v1/responses" else "messages"
+    sent = {said: [{"role": "user", "content": "hi"}], "stream": False, **body}
+    async with managed(tmp_path) as service:
+        response = await service.http.post(path, json=sent, headers={"x-session-affinity": "mine"})
+        assert response.status_code == 200, response.text
+        assert service.engine.requests[-1].session == "mine"
+
+
 async def test_every_message_ends_where_the_engine_may_go_on(tmp_path: Path) -> None:
     """Whatever message a client marks: for models with state, its end is a checkpoint."""
     said = ["be good", "what is it?", "it is so", "and now?"]

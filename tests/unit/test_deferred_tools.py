@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.segments import Segment
 from pinfill_service.prompt.stable.deferred import as_rendered
-from pinfill_service.prompt.template import compile_template
+from pinfill_service.prompt.template import TemplateError, compile_template
 from pinfill_service.prompt.text_model import TextModel
 from tests.support.models import llama_text
 
@@ -81,3 +83,13 @@ def test_segments_are_labelled_behind_a_reference() -> None:
     prompt = model.chat_prompt(ChatRequest((*SEARCHED, found), (tool("fetch", defer_loading=True),)))
     labels = [segment.label for segment in prompt.segments]
     assert isinstance(prompt.segments[0], Segment) and "message 3 (tool)" in labels
+
+
+def test_a_definition_that_is_nested_without_end_is_refused_in_one_sentence() -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(5000):
+        nested = {"properties": nested}
+    found = {"role": "tool", "content": "", "tool_references": ["deep"]}
+    deep = {"type": "function", "function": {"name": "deep", "parameters": nested}, "defer_loading": True}
+    with pytest.raises(TemplateError, match="nested"):
+        text_of(ChatRequest((*SEARCHED, found), (deep,)))

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pinfill_service.prompt.chat import Message, tool_name
+from pinfill_service.prompt.template import TemplateError
 
 REFERENCES, DEFERRED = "tool_references", "defer_loading"
 
@@ -21,7 +22,7 @@ def as_rendered(
     messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
 ) -> tuple[tuple[Message, ...], tuple[Mapping[str, Any], ...]]:
     """Messages and tools as templates get them: no deferred tool is in the list, each is in the text of the messages
-    that refer to it. References to tools that are not sent stay names.
+    that refer to it. References to tools that are not sent stay names. Raises TemplateError.
     """
     deferred = {tool_name(tool): tool for tool in tools if is_deferred(tool)}
     listed = tuple(tool for tool in tools if not is_deferred(tool))
@@ -44,5 +45,8 @@ def _with_definitions(message: Message, deferred: Mapping[str, Mapping[str, Any]
 
 
 def _definition(tool: Mapping[str, Any]) -> str:
-    """A tool as templates write it in their list."""
-    return json.dumps({name: value for name, value in tool.items() if name != DEFERRED}, ensure_ascii=False)
+    """A tool as templates write it in their list. Raises TemplateError."""
+    try:
+        return json.dumps({name: value for name, value in tool.items() if name != DEFERRED}, ensure_ascii=False)
+    except RecursionError:
+        raise TemplateError(f"The definition of the tool {tool_name(tool)[:100]} is nested too deeply.") from None

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from pinfill_service.application import create_app, listen, server_config
+from pinfill_service.prompt.text_model import TextModel
 from tests.support.client import settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine
 from tests.support.models import llama_text
@@ -28,10 +29,10 @@ class ThreadedServer(uvicorn.Server):
 
 
 @contextmanager
-def serving(engine: FakeEngine) -> Iterator[str]:
+def serving(engine: FakeEngine, text: TextModel | None = None) -> Iterator[str]:
     """The address, without a path. Afterwards the server and the engine have ended."""
     flags = settings(port=0)
-    server = ThreadedServer(server_config(create_app(flags, engine, llama_text()), flags))
+    server = ThreadedServer(server_config(create_app(flags, engine, text or llama_text()), flags))
     with listen(flags) as listener:
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()

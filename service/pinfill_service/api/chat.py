@@ -10,6 +10,7 @@ from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
 from pinfill_service.api.session_hint import lasting_session
+from pinfill_service.api.tool_checks import check_tools
 from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.stable import stabilise
@@ -28,16 +29,25 @@ class PreparedChat:
 
 
 async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -> PreparedChat:
-    """The conversation, stable, behind the pin that `model` names, rendered.
+    """The conversation, stable, behind the pin that `model` names, rendered. The pin's content stays as it was pinned.
 
-    The pin's content stays as it was pinned. Raises ApiError, PinContentError, TemplateError.
+    Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form that cannot be held to.
     """
     pin = service.virtual_model(model)
     chat = pin.chat(stabilise(chat, service.settings.rules))
+    check_tools(chat)
+    form = service.text.reply_form(chat)
+    grammar = None if form is None else await asyncio.to_thread(service.text.grammars.compile, form)
     prompt = await render(service, chat, pin.prefix)
-    origin = Origin(prompt.text, prompt.segments, prompt.pieces, chat)
-    remember = partial(service.text.remember_reply, chat, prompt) if chat.options.use_cache else None
-    plan = Plan([prompt.ids], chat.options, origin=origin, remember=remember, session=lasting_session(chat))
+    plan = Plan(
+        [prompt.ids],
+        chat.options,
+        origin=Origin(prompt.text, prompt.segments, prompt.pieces, chat),
+        reader=partial(service.text.reply_reader, chat, prompt),
+        grammar=grammar,
+        remember=partial(service.text.remember_reply, chat, prompt) if chat.options.use_cache else None,
+        session=lasting_session(chat),
+    )
     return PreparedChat(chat, prompt, plan)
 
 

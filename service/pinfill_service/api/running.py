@@ -26,6 +26,7 @@ from pinfill_service.engine.interface import (
     Failed,
     Finished,
     GenerationRequest,
+    Grammar,
     Progress,
     PromptScored,
     Sampling,
@@ -92,6 +93,7 @@ class Plan:
     reader: Callable[[], ReplyReader] = PlainReader
     remember: Callable[[Sequence[int]], None] | None = None
     session: str = ""
+    grammar: Grammar | None = None
 
     @property
     def boundaries(self) -> Sequence[int]:
@@ -151,6 +153,7 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
                     prompt_logprobs=plan.prompt_logprobs,
                     boundaries=plan.boundaries,
                     session=plan.session,
+                    grammar=plan.grammar,
                 )
             )
     return requests

@@ -8,10 +8,10 @@ stand. A deferred tool that no message refers to is not in the prompt.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pinfill_service.prompt.canonical import NestingError, canonical, dump
 from pinfill_service.prompt.chat import Message, tool_name
 from pinfill_service.prompt.template import TemplateError
 
@@ -47,6 +47,6 @@ def _with_definitions(message: Message, deferred: Mapping[str, Mapping[str, Any]
 def _definition(tool: Mapping[str, Any]) -> str:
     """A tool as templates write it in their list. Raises TemplateError."""
     try:
-        return json.dumps({name: value for name, value in tool.items() if name != DEFERRED}, ensure_ascii=False)
-    except RecursionError:
-        raise TemplateError(f"The definition of the tool {tool_name(tool)[:100]} is nested too deeply.") from None
+        return dump(canonical({name: value for name, value in tool.items() if name != DEFERRED}))
+    except NestingError as error:
+        raise TemplateError(str(error)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from pinfill_service.prompt.segments import Segment
 from pinfill_service.prompt.stable.deferred import as_rendered
 from pinfill_service.prompt.template import TemplateError, compile_template
 from pinfill_service.prompt.text_model import TextModel
+from tests.support.fake_engine import FakeEngine, Reply
+from tests.support.managed import managed
 from tests.support.models import llama_text
 
 TEMPLATE = (
@@ -93,3 +96,29 @@ def test_a_definition_that_is_nested_without_end_is_refused_in_one_sentence() ->
     deep = {"type": "function", "function": {"name": "deep", "parameters": nested}, "defer_loading": True}
     with pytest.raises(TemplateError, match="nested"):
         text_of(ChatRequest((*SEARCHED, found), (deep,)))
+
+
+async def test_a_deferred_tool_can_be_called(tmp_path: Path) -> None:
+    call = '<tool_call>\n{"name": "fetch", "arguments": {"url": "x"}}\n</tool_call>'
+    schema = {"type": "object", "properties": {"url": {"type": "string"}}}
+    search = {"type": "tool_use", "id": "t1", "name": "search", "input": {}}
+    found = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "tool_reference", "tool_name": "fetch"}]}
+    body = {
+        "max_tokens": 200,
+        "tools": [
+            {"name": "search", "input_schema": {"type": "object"}},
+            {"name": "fetch", "input_schema": schema, "defer_loading": True},
+        ],
+        "messages": [
+            {"role": "user", "content": "look it up"},
+            {"role": "assistant", "content": [search]},
+            {"role": "user", "content": [found]},
+        ],
+    }
+    engine = FakeEngine(Reply(llama_text().tokenizer.encode(call)), context_length=4096)
+    async with managed(tmp_path, engine) as service:
+        answer = await service.http.post("/v1/messages", json=body)
+    (block,) = answer.json()["content"]
+    assert (block["type"], block["name"], block["input"]) == ("tool_use", "fetch", {"url": "x"})
+    text = llama_text().tokenizer.decode(engine.requests[0].prompt)
+    assert text.count('"fetch"') == 1 and text.index('"fetch"') > text.index("look it up")

@@ -11,17 +11,34 @@ from pinfill_service import __version__
 from pinfill_service.commands import models, pins
 from pinfill_service.commands.batch import batch
 from pinfill_service.commands.bench import bench
+from pinfill_service.commands.connect import connect
 from pinfill_service.commands.demo import demo
 from pinfill_service.commands.doctor import doctor
 from pinfill_service.commands.entries import entries, evict
 from pinfill_service.commands.key import key
+from pinfill_service.commands.launch import launch
 from pinfill_service.commands.pin import pin
 from pinfill_service.commands.savings import savings
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
-for command in (serve, status, pin, pins.unpin, entries, evict, savings, doctor, demo, bench, batch, key):
+for command in (
+    serve,
+    status,
+    pin,
+    pins.unpin,
+    entries,
+    evict,
+    savings,
+    doctor,
+    launch,
+    connect,
+    demo,
+    bench,
+    batch,
+    key,
+):
     app.command()(command)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")

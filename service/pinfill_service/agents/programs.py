@@ -85,8 +85,9 @@ def run(command: Command) -> int:
     process: subprocess.Popen[bytes] | None = None
 
     def pass_on(number: int, _: object) -> None:
-        if process is not None:
-            process.send_signal(number)
+        if process is None:
+            sys.exit(128 + number)
+        process.send_signal(number)
 
     handlers = {name: pass_on for name in _FORWARDED} | {name: lambda *_: None for name in _FROM_TERMINAL}
     before = {

@@ -8,7 +8,6 @@ from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Item
 
 from pinfill_service.agents.editors.editor import EditError, Path
 
@@ -18,8 +17,9 @@ class TomlEditor:
 
     def read(self, text: str, path: Path) -> str | None:
         parent = _find(_parse(text), path[:-1])
-        value = None if parent is None else parent.get(path[-1])
-        return value.as_string() if isinstance(value, Item) else None
+        if parent is None or path[-1] not in parent:
+            return None
+        return tomlkit.item(parent[path[-1]]).as_string()
 
     def write(self, text: str, path: Path, source: str) -> str:
         document = _parse(text)
@@ -30,10 +30,7 @@ class TomlEditor:
             parent = parent[key]
             if not isinstance(parent, MutableMapping):
                 raise EditError(f"has {'.'.join(path[: number + 1])} as something else than a table")
-        value = tomlkit.value(source)
-        if isinstance(old := parent.get(path[-1]), Item):
-            value.trivia.comment_ws, value.trivia.comment = old.trivia.comment_ws, old.trivia.comment
-        parent[path[-1]] = value
+        parent[path[-1]] = tomlkit.value(source)
         return _checked(text, tomlkit.dumps(document), path, tomllib.loads(f"x = {source}")["x"])
 
     def remove(self, text: str, path: Path) -> str:

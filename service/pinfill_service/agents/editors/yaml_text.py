@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from pinfill_service.agents.editors.editor import MAX_DEPTH, EditError, Path
+from pinfill_service.agents.editors.editor import EditError, Path
 
 _Pair = tuple[yaml.Node, yaml.Node]
 
@@ -79,7 +79,7 @@ def _reach(node: yaml.Node | None, path: Path) -> tuple[yaml.Node | None, Path]:
         if not pairs:
             return node, path[number:]
         name, node = pairs[-1]
-        if node.start_mark.index < name.end_mark.index or number > MAX_DEPTH:
+        if node.start_mark.index < name.end_mark.index:
             raise EditError(f"shares {'.'.join(path[: number + 1])} through an anchor")
     return node, ()
 

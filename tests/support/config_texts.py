@@ -61,7 +61,8 @@ def json_texts(draw: st.DrawFn) -> Written:
         for number, (key, item) in enumerate(value.items()):
             comma = "," if number < len(value) - 1 or (comments and draw(st.booleans())) else ""
             lines.append(
-                f"{indent}{unit}{json.dumps(key)}:{comment().split('//')[0]} {render(item, indent + unit)}{comma}{comment()}"
+                f"{indent}{unit}{json.dumps(key)}:{comment().split('//')[0]} "
+                f"{render(item, indent + unit)}{comma}{comment()}"
             )
         return "{" + comment() + "\n" + "\n".join(lines) + f"\n{indent}}}"
 

@@ -74,19 +74,31 @@ def _find(document: tomlkit.TOMLDocument, path: Path) -> MutableMapping[str, Any
 
 
 def _checked(before: str, after: str, path: Path, value: object) -> str:
-    """The edited text, once another parser has found that nothing but the one value changed. None: it was removed."""
+    """The edited text, once another parser has found that nothing but the one value changed. None: it was removed.
+
+    Tables that only the name of another table made go with that one.
+    """
     expected: dict[str, Any] = tomllib.loads(before)
-    branch = expected
+    branches = [expected]
     for key in path[:-1]:
-        branch = branch.setdefault(key, {})
+        branches.append(branches[-1].setdefault(key, {}))
     if value is None:
-        del branch[path[-1]]
+        del branches[-1][path[-1]]
     else:
-        branch[path[-1]] = value
+        branches[-1][path[-1]] = value
     try:
-        same = tomllib.loads(after) == expected
+        found = tomllib.loads(after)
     except ValueError:
-        same = False
-    if not same:
+        found = {}
+    for length in range(len(path) - 1, 0, -1):
+        if not branches[length] and _keys(found, path[:length]) is None:
+            del branches[length - 1][path[length - 1]]
+    if found != expected:
         raise EditError(f"is written in a way that does not let {'.'.join(path)} be changed")
     return after
+
+
+def _keys(tree: Any, path: Path) -> list[str] | None:
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return list(tree) if isinstance(tree, dict) else None

@@ -8,6 +8,7 @@ from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT
 
 from pinfill_service.agents.editors.editor import EditError, Path
 
@@ -17,9 +18,8 @@ class TomlEditor:
 
     def read(self, text: str, path: Path) -> str | None:
         parent = _find(_parse(text), path[:-1])
-        if parent is None or path[-1] not in parent:
-            return None
-        return tomlkit.item(parent[path[-1]]).as_string()
+        value = None if parent is None else parent.get(path[-1])
+        return None if value is None or _is_table(value) else tomlkit.item(value).as_string()
 
     def write(self, text: str, path: Path, source: str) -> str:
         document = _parse(text)
@@ -30,6 +30,8 @@ class TomlEditor:
             parent = parent[key]
             if not isinstance(parent, MutableMapping):
                 raise EditError(f"has {'.'.join(path[: number + 1])} as something else than a table")
+        if _is_table(parent.get(path[-1])):
+            raise EditError(f"has {'.'.join(path)} as a table")
         parent[path[-1]] = tomlkit.value(source)
         return _checked(text, tomlkit.dumps(document), path, tomllib.loads(f"x = {source}")["x"])
 
@@ -50,6 +52,10 @@ class TomlEditor:
 
     def load(self, source: str) -> Any:
         return tomllib.loads(f"x = {source}")["x"]
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, MutableMapping | AoT)
 
 
 def _parse(text: str) -> tomlkit.TOMLDocument:

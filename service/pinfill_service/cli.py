@@ -19,6 +19,7 @@ from pinfill_service.commands.key import key
 from pinfill_service.commands.launch import launch
 from pinfill_service.commands.pin import pin
 from pinfill_service.commands.savings import savings
+from pinfill_service.commands.selftest import selftest
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
 
@@ -37,6 +38,7 @@ for command in (
     demo,
     bench,
     batch,
+    selftest,
     key,
 ):
     app.command()(command)

@@ -1,4 +1,4 @@
-"""Errors as HTTP answers: OpenAI's envelope `{"error": {message, type, param, code}}` on every route."""
+"""Errors as HTTP answers, in the envelope of the API that was asked: OpenAI's on every route of no other one."""
 
 from __future__ import annotations
 
@@ -25,6 +25,15 @@ from pinfill_service.pins.errors import (
 from pinfill_service.prompt.template import TemplateError
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    503: "overloaded_error",
+}
 _PIN_STATUSES: dict[type[PinError], int] = {
     UnknownPinError: 404,
     PinExistsError: 409,
@@ -50,60 +59,69 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """An error, ready to send."""
+    """An error, to be written in one of the envelopes."""
 
     status: int
-    body: Mapping[str, object]
+    message: str
+    code: str | None = None
+    param: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def response(self) -> Response:
-        return Response(dump_bytes(self.body), self.status, dict(self.headers), "application/json")
+    def openai(self) -> dict[str, object]:
+        """`{"error": {message, type, param, code}}`"""
+        kind = "server_error" if self.status >= 500 else _TYPES.get(self.status, "invalid_request_error")
+        return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
 
+    def anthropic(self) -> dict[str, object]:
+        """`{"type": "error", "error": {type, message}}`"""
+        kind = _ANTHROPIC_TYPES.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
+        return {"type": "error", "error": {"type": kind, "message": self.message}}
 
-def answer(
-    status: int,
-    message: str,
-    *,
-    code: str | None = None,
-    param: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> ErrorAnswer:
-    """The envelope for a status and a message."""
-    kind = "server_error" if status >= 500 else _TYPES.get(status, "invalid_request_error")
-    error = {"message": message, "type": kind, "param": param, "code": code}
-    return ErrorAnswer(status, {"error": error}, headers or {})
+    def ollama(self) -> dict[str, object]:
+        """`{"error": message}`"""
+        return {"error": self.message}
+
+    def response(self, path: str) -> Response:
+        """The answer to a request for this path."""
+        if path == "/v1/messages" or path.startswith("/v1/messages/"):
+            body = self.anthropic()
+        elif path.startswith("/api/"):
+            body = self.ollama()
+        else:
+            body = self.openai()
+        return Response(dump_bytes(body), self.status, dict(self.headers), "application/json")
 
 
 def answer_for(error: Exception) -> ErrorAnswer:
     """The answer for any exception. Nothing about unexpected ones is told: they may quote prompts or paths."""
     match error:
         case ApiError():
-            return answer(error.status, error.message, code=error.code, param=error.param, headers=error.headers)
+            return ErrorAnswer(error.status, error.message, code=error.code, param=error.param, headers=error.headers)
         case RequestValidationError():
             return _validation_answer(error)
         case HTTPException():
-            return answer(error.status_code, _http_message(error), headers=error.headers)
+            return ErrorAnswer(error.status_code, _http_message(error), headers=error.headers or {})
         case TemplateError():
-            return answer(400, str(error), code="template_error", param="messages")
+            return ErrorAnswer(400, str(error), code="template_error", param="messages")
         case PinError():
-            return answer(_PIN_STATUSES.get(type(error), 400), str(error), code=error.code)
+            return ErrorAnswer(_PIN_STATUSES.get(type(error), 400), str(error), code=error.code)
         case ContextLengthError():
-            return answer(400, str(error), code=error.code)
+            return ErrorAnswer(400, str(error), code=error.code)
         case EngineBusyError():
-            return answer(429, str(error) or "The queue is full.", code=error.code, headers={"Retry-After": "1"})
+            return ErrorAnswer(429, str(error) or "The queue is full.", code=error.code, headers={"Retry-After": "1"})
         case EngineClosedError():
-            return answer(503, str(error) or "The service is shutting down.", code=error.code)
+            return ErrorAnswer(503, str(error) or "The service is shutting down.", code=error.code)
         case EngineError():
-            return answer(500, str(error) or "The engine failed.", code=error.code)
+            return ErrorAnswer(500, str(error) or "The engine failed.", code=error.code)
         case _:
-            return answer(500, "Internal error.", code="internal_error")
+            return ErrorAnswer(500, "Internal error.", code="internal_error")
 
 
 def add_error_handlers(app: FastAPI) -> None:
     """Makes every error of the routes, and of routing itself, an envelope."""
 
-    async def handle(_: Request, error: Exception) -> Response:
-        return answer_for(error).response()
+    async def handle(request: Request, error: Exception) -> Response:
+        return answer_for(error).response(request.url.path)
 
     for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, PinError, EngineError):
         app.add_exception_handler(kind, handle)
@@ -122,15 +140,17 @@ def _http_message(error: HTTPException) -> str:
 def _validation_answer(error: RequestValidationError) -> ErrorAnswer:
     found = error.errors()
     if any(item["type"] == "json_invalid" for item in found):
-        return answer(400, "The body is not valid JSON.", code="invalid_json")
+        return ErrorAnswer(400, "The body is not valid JSON.", code="invalid_json")
     if isinstance(error.body, bytes):
-        return answer(400, "Send JSON, with the header Content-Type: application/json.", code="invalid_content_type")
+        return ErrorAnswer(
+            400, "Send JSON, with the header Content-Type: application/json.", code="invalid_content_type"
+        )
     texts = []
     for item in found[:_MAX_MESSAGES]:
         path = _path(item["loc"])
         texts.append(f"{path}: {item['msg']}" if path else str(item["msg"]))
     param = _path(found[0]["loc"]) if found else None
-    return answer(400, "; ".join(texts) or "The request is not valid.", code="invalid_value", param=param or None)
+    return ErrorAnswer(400, "; ".join(texts) or "The request is not valid.", code="invalid_value", param=param or None)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -21,6 +21,7 @@ def sse_data(value: Any) -> bytes:
     return b"data: " + text.encode("utf-8", "replace") + b"\n\n"
 
 
+SSE_MEDIA_TYPE = "text/event-stream"
 SSE_DONE = b"data: [DONE]\n\n"
 
 

@@ -26,7 +26,7 @@ from tests.support.client import AUTH, KEY
 from tests.support.command_line import CommandLine, assert_told
 from tests.support.fake_engine import FakeEngine, Reply
 from tests.support.models import llama_text
-from tests.support.serving import serving
+from tests.support.server import serving
 
 LIMIT_SECONDS = 30
 CONTEXT = 4_096
@@ -74,7 +74,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def service(desk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     engine = FakeEngine(Reply([5, 6, 7]), context_length=CONTEXT, name="tiny")
-    with serving(engine, llama_text(), desk / "service") as url:
+    with serving(engine, llama_text(), home=desk / "service") as url:
         monkeypatch.setenv("PINFILL_PORT", url.rpartition(":")[2])
         yield url
 

@@ -14,7 +14,7 @@ from pinfill_service.application import Server, create_app, listen, server_confi
 from pinfill_service.engine.interface import Engine
 from pinfill_service.prompt.text_model import TextModel
 from tests.support.client import settings
-from tests.support.fake_engine import LIMIT_SECONDS
+from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine
 from tests.support.models import llama_text
 
 
@@ -49,4 +49,4 @@ def serving(
         finally:
             server.should_exit = True
             thread.join(LIMIT_SECONDS)
-    assert not thread.is_alive()
+    assert not thread.is_alive() and (engine.closed if isinstance(engine, FakeEngine) else True)

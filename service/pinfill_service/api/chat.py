@@ -31,6 +31,15 @@ async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -
     return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin))
 
 
+def thinking(effort: str | bool | None) -> dict[str, object]:
+    """Template options for how much the model is to think: not at all, as the template has it, or with that effort."""
+    if effort is None:
+        return {}
+    if effort is False or effort == "none":
+        return {"enable_thinking": False}
+    return {"enable_thinking": True} | ({"reasoning_effort": effort} if isinstance(effort, str) else {})
+
+
 async def render(service: Service, chat: ChatRequest) -> ChatPrompt:
     """The prompt of a conversation. Raises TemplateError."""
     size = sum(len(str(message.get("content") or "")) for message in chat.messages)

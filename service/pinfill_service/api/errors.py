@@ -8,8 +8,10 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.engine.interface import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
@@ -23,6 +25,9 @@ from pinfill_service.pins.errors import (
     UnknownPinError,
 )
 from pinfill_service.prompt.template import TemplateError
+
+REQUEST_ID = "pinfill.request_id"  # where a request's scope keeps its name
+ERROR_STATUSES = (400, 401, 403, 404, 405, 409, 413, 429, 500, 503, 507)  # of any route
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _ANTHROPIC_TYPES = {
@@ -42,6 +47,7 @@ _PIN_STATUSES: dict[type[PinError], int] = {
     PinTooLongError: 400,
     PinBudgetError: 507,
 }
+_MAX_WORDS = 300  # of a sentence that quotes what was sent
 _MAX_MESSAGES = 3  # of one validation failure: a wrong list can fail in every element
 
 
@@ -55,6 +61,11 @@ class ApiError(Exception):
         self.code = code
         self.param = param
         self.headers: dict[str, str] = {}
+
+
+def invalid_value(where: str, words: str) -> ApiError:
+    """The answer to a field, named by its path, that is not what `words` say it has to be."""
+    return ApiError(400, f"{where}: {words[:_MAX_WORDS]}.", code="invalid_value", param=where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +83,20 @@ class ErrorAnswer:
         kind = "server_error" if self.status >= 500 else _TYPES.get(self.status, "invalid_request_error")
         return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
 
-    def anthropic(self) -> dict[str, object]:
-        """`{"type": "error", "error": {type, message}}`"""
+    def anthropic(self, request_id: str) -> dict[str, object]:
+        """`{"type": "error", "error": {type, message}, "request_id"}`"""
         kind = _ANTHROPIC_TYPES.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
-        return {"type": "error", "error": {"type": kind, "message": self.message}}
+        return {"type": "error", "error": {"type": kind, "message": self.message}, "request_id": request_id}
 
     def ollama(self) -> dict[str, object]:
         """`{"error": message}`"""
         return {"error": self.message}
 
-    def response(self, path: str) -> Response:
-        """The answer to a request for this path."""
-        if path == "/v1/messages" or path.startswith("/v1/messages/"):
-            body = self.anthropic()
+    def response(self, scope: Scope) -> Response:
+        """The answer to a request."""
+        path = scope["path"]
+        if _is_anthropic(path, Headers(scope=scope)):
+            body = self.anthropic(scope[REQUEST_ID])
         elif path.startswith("/api/"):
             body = self.ollama()
         else:
@@ -121,10 +133,16 @@ def add_error_handlers(app: FastAPI) -> None:
     """Makes every error of the routes, and of routing itself, an envelope."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return answer_for(error).response(request.url.path)
+        return answer_for(error).response(request.scope)
 
     for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, PinError, EngineError):
         app.add_exception_handler(kind, handle)
+
+
+def _is_anthropic(path: str, headers: Headers) -> bool:
+    if path == "/v1/models" or path.startswith("/v1/models/"):
+        return "anthropic-version" in headers
+    return path == "/v1/messages" or path.startswith("/v1/messages/")
 
 
 def _http_message(error: HTTPException) -> str:

@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pinfill_service.api.errors import ErrorAnswer, answer_for
+from pinfill_service.api.errors import REQUEST_ID, ErrorAnswer, answer_for
 from pinfill_service.keys import is_loopback
 
-REQUEST_ID = "pinfill.request_id"  # where a request's scope keeps its name
 OPEN_PATHS = frozenset({("GET", "/livez"), ("HEAD", "/"), ("HEAD", "/api/hello")})
 
 _log = logging.getLogger(__name__)
@@ -22,8 +21,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class RequestIds:
-    """Outermost: names every request in `X-Request-Id` and turns an unexpected exception into a 500 that tells
-    nothing; the details go to the log under the same id.
+    """Outermost: names every request in `X-Request-Id` and, as Anthropic does, `Request-Id`, and turns an unexpected
+    exception into a 500 that tells nothing; the details go to the log under the same id.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -33,13 +32,14 @@ class RequestIds:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         request_id = scope[REQUEST_ID] = f"req_{uuid.uuid4().hex}"
+        names = [(name, request_id.encode()) for name in (b"x-request-id", b"request-id")]
         started = False
 
         async def send_named(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
+                message = {**message, "headers": [*message["headers"], *names]}
             await send(message)
 
         try:
@@ -48,7 +48,7 @@ class RequestIds:
             _log.exception("%s %s failed (%s)", scope["method"], scope["path"], request_id)
             if started:
                 raise
-            await answer_for(error).response(scope["path"])(scope, receive, send_named)
+            await answer_for(error).response(scope)(scope, receive, send_named)
 
 
 class Gatekeeper:
@@ -69,7 +69,7 @@ class Gatekeeper:
             headers = Headers(scope=scope)
             refused = self._check_host(headers) or self._check_origin(scope, headers) or self._check_key(scope, headers)
             if refused is not None:
-                return await refused.response(scope["path"])(scope, receive, send)
+                return await refused.response(scope)(scope, receive, send)
         await self._app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> ErrorAnswer | None:
@@ -121,7 +121,7 @@ class BodyLimit:
             refused = ErrorAnswer(
                 413, f"The body is larger than {mib} MiB.", code="body_too_large", headers={"Connection": "close"}
             )
-            return await refused.response(scope["path"])(scope, receive, send)
+            return await refused.response(scope)(scope, receive, send)
         first: Message | None = body
 
         async def replay() -> Message:

@@ -50,11 +50,12 @@ Part = Reasoning | Words | CallBegins | CallArguments | CallEnds
 
 @dataclass(slots=True)
 class ToolCall:
-    """A tool call as far as it is known; `arguments` are JSON text."""
+    """A tool call as far as it is known; `arguments` are JSON text, all of it when the call has `ended`."""
 
     id: str
     name: str
     arguments: str = ""
+    ended: bool = False
 
 
 @dataclass(slots=True)
@@ -76,6 +77,8 @@ class Reply:
                     self.calls.append(ToolCall(call_id, name))
                 case CallArguments(index, text):
                     self.calls[index].arguments += text
+                case CallEnds(index):
+                    self.calls[index].ended = True
 
 
 class ReplyReader(Protocol):

@@ -23,6 +23,7 @@ import pytest
 
 import pinfill_service
 from pinfill_service.commands.local_service import load_model
+from pinfill_service.pins.content import common_length
 from pinfill_service.prompt.text_model import load_text_model
 from pinfill_service.settings import Settings
 from tests.support.agent_engines import ASKS_FOR_TOOL, FOUND, REPLY, BriefEngine, ToolCall, scripted_engine
@@ -81,9 +82,8 @@ SCENARIOS = {
         ("exec", "resume", "--skip-git-repo-check", "--last"),
         ToolCall("exec_command", {"cmd": f"cat {NOTES}"}),
         files={
-            ".codex/config.toml": (
-                'check_for_update_on_startup = false\nsandbox_mode = "danger-full-access"\n\n[analytics]\nenabled = false\n'
-            )
+            ".codex/config.toml": 'check_for_update_on_startup = false\nsandbox_mode = "danger-full-access"\n'
+            "\n[analytics]\nenabled = false\n"
         },
     ),
     "opencode": Scenario(
@@ -128,6 +128,7 @@ class Workplace:
     def __init__(self, folder: Path, scenario: Scenario, url: str, service: Path, engine: Any, seconds: float) -> None:
         self.scenario, self.url, self.engine = scenario, url, engine
         self._service, self._seconds, self._seen = service, seconds, 0
+        self._root: list[int] = []  # the prompt of the first turn
         self.user, self.project = folder / "user", folder / "user" / "project"
         self.project.mkdir(parents=True)
         (self.project / NOTES).write_text(f"{FOUND}\n")
@@ -165,10 +166,15 @@ class Workplace:
             assert REPLY in shown
         assert requests and all(each["error"] is None for each in requests)
         assert all(each["finish_reason"] in ("stop", "tool_calls") for each in requests)
-        whole = max(each["prompt_tokens"] for each in requests)
-        main = [each for each in requests if each["prompt_tokens"] > 0.8 * whole]
+        main = [each for each in requests if self._is_main(each)]
         assert {each["route"] for each in main} == {self.scenario.route}
         return Turn(main, [each for each in requests if each not in main])
+
+    def _is_main(self, request: dict[str, Any]) -> bool:
+        """Whether a request continues the conversation, and is none for a title, a memory or a summary."""
+        prompts = {len(each.prompt): each.prompt for each in self.engine.requests}
+        self._root = self._root or list(prompts[max(prompts)])
+        return common_length(list(prompts[request["prompt_tokens"]]), self._root) > len(self._root) // 2
 
     def _run(self, command: list[str]) -> str:
         port = int(self.url.rpartition(":")[2])

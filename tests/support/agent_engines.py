@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pinfill_service.engine.interface import (
     Engine,
@@ -23,34 +24,35 @@ from pinfill_service.prompt.text_model import TextModel
 from tests.support.fake_engine import FakeEngine, Step
 
 ASKS_FOR_TOOL = "please look it up"
-FOUND = "the answer is 4711"  # what the tool tells, so that a prompt that holds it comes after the call
+FOUND = "the answer is 4711"  # what the tool tells
 SIDE_CALL_TOKENS = 1_500  # a title is asked for with less, a turn with more
 REPLY = "All is well."
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call for the scripted model to make."""
+    """A call for the scripted model to make. `{path}` in the argument stands for the file that it is to read."""
 
-    name: str
-    arguments: dict[str, object]
+    tool: str
+    parameter: str
+    argument: str
 
-    @property
-    def text(self) -> str:
+    def text(self, path: Path) -> str:
         """As Hermes and Qwen models write it."""
-        return f"<tool_call>\n{json.dumps({'name': self.name, 'arguments': self.arguments})}\n</tool_call>"
+        call = {"name": self.tool, "arguments": {self.parameter: self.argument.format(path=path)}}
+        return f"<tool_call>\n{json.dumps(call)}\n</tool_call>"
 
 
-def scripted_engine(text: TextModel, call: ToolCall, *, context_length: int) -> FakeEngine:
-    """Reuses the longest prefix of all earlier prompts, as the real one would, and answers by what the prompt asks."""
-    tokenizer = text.tokenizer
+def scripted_engine(text: TextModel, call: str, *, context_length: int) -> FakeEngine:
+    """Reuses the longest prefix of all earlier prompts, as the real one would; makes the call once, when asked to."""
+    tokenizer, calls = text.tokenizer, [call]
 
     def play(request: GenerationRequest) -> Iterator[Step]:
         total = len(request.prompt)
         cached = min(engine.prefixes.known(request.prompt), total - 1)
         prompt = tokenizer.decode(request.prompt)
-        wanted = ASKS_FOR_TOOL in prompt and FOUND not in prompt and total > SIDE_CALL_TOKENS
-        tokens = tokenizer.encode(call.text if wanted else REPLY)
+        asked = ASKS_FOR_TOOL in prompt and total > SIDE_CALL_TOKENS
+        tokens = tokenizer.encode(calls.pop() if asked and calls else REPLY)
         yield Started(cached, total, "")
         yield Progress(total, total)
         yield from (Token(token, None) for token in tokens)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -92,16 +93,26 @@ def _namespace() -> list[str]:
 def run_alone(
     command: Sequence[str], service: Path, port: int, environment: Mapping[str, str], folder: Path, seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command that can reach nothing but the service, at 127.0.0.1 on `port`. `service` is its Unix socket."""
+    """Runs a command that can reach nothing but the service, at 127.0.0.1 on `port`. `service` is its Unix socket.
+
+    After `seconds` everything that it started is killed, and subprocess.TimeoutExpired raised.
+    """
     relay = [*_namespace(), sys.executable, str(RELAY), str(service), str(port), "--", *command]
-    return subprocess.run(
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
         relay,
         cwd=folder,
         env=dict(environment),
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=pipe,
+        stderr=pipe,
         encoding="utf-8",
         errors="replace",
-        timeout=seconds,
-        check=False,
-    )
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(relay, process.returncode, out, err)

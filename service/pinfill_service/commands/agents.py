@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pinfill_service.agents.agent import Endpoint, LocalAgent
 
 
+ROOM = 1.25  # of an agent's first prompt, that must fit beside one answer
+
+
 def find_endpoint(model: str | None) -> Endpoint:
     """The running service, and the model to use there: the loaded one, or it with a pin in front.
 
@@ -37,10 +40,10 @@ def find_endpoint(model: str | None) -> Endpoint:
 
 
 def warn_of_small_context(agent: LocalAgent, endpoint: Endpoint) -> None:
-    """Says so before the agent finds out."""
-    if endpoint.context_length <= agent.first_prompt_tokens:
+    """Says so before the agent finds out: without room for a conversation it summarises again and again, or fails."""
+    if endpoint.context_length - endpoint.output_tokens < agent.first_prompt_tokens * ROOM:
         err().print(
             f"{agent.title} begins with about {agent.first_prompt_tokens:,} tokens, and {endpoint.model} takes "
-            f"{endpoint.context_length:,}: it will refuse them. Use a model with a longer context.",
+            f"{endpoint.context_length:,} in all: that leaves no room to work. Use a model with a longer context.",
             markup=False,
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pinfill_service.agents import AGENTS, LOCAL_AGENTS, config_file
@@ -123,6 +123,7 @@ def test_foreign_settings_and_comments_stay_and_undo_is_exact(desk: Desk, agent:
     assert desk.snapshot() == before
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.data(), st.sampled_from(LOCAL_AGENTS), st.integers(0, 3))
 def test_whatever_was_written_comes_back(data: st.DataObject, agent: LocalAgent, times: int) -> None:
     """Connected any number of times, with other models and addresses, and undone: as if nothing had been."""
@@ -141,6 +142,7 @@ def test_whatever_was_written_comes_back(data: st.DataObject, agent: LocalAgent,
         assert desk.snapshot() == before
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.data(), st.sampled_from(LOCAL_AGENTS), st.integers(0, 2))
 def test_what_others_changed_meanwhile_stays(data: st.DataObject, agent: LocalAgent, times: int) -> None:
     """A file that was edited after connecting: the edit stays, and what Pinfill wrote becomes what it was."""

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pinfill_service.agents.agent import Format
@@ -41,6 +41,7 @@ def with_value(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[
     return changed
 
 
+@settings(deadline=None)
 @given(st.data(), KINDS, PATHS, SCALARS)
 def test_one_value_changes_and_nothing_else(
     data: st.DataObject, kind: Format, path: tuple[str, ...], value: Any
@@ -77,6 +78,7 @@ def scalars_of(tree: dict[str, Any], path: tuple[str, ...] = ()) -> list[tuple[s
     ]
 
 
+@settings(deadline=None)
 @given(st.data(), KINDS)
 def test_a_way_through_something_else_is_refused(data: st.DataObject, kind: Format) -> None:
     written = data.draw(TEXTS[kind].filter(lambda drawn: scalars_of(drawn.meaning)))
@@ -87,6 +89,7 @@ def test_a_way_through_something_else_is_refused(data: st.DataObject, kind: Form
         editor.write(written.text, path, editor.dump(1))
 
 
+@settings(deadline=None)
 @given(KINDS, st.text(alphabet='{}[]":,/*#\n =-&x1\\\x00|>?!%@`', max_size=40))
 def test_any_text_is_edited_or_refused(kind: Format, text: str) -> None:
     editor = editor_of(kind)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
+from pinfill_service.api.tool_checks import check_tools
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.text_model import ChatPrompt
 
@@ -24,11 +26,18 @@ class PreparedChat:
 
 
 async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -> PreparedChat:
-    """The conversation behind the pin that `model` names, rendered. Raises ApiError, PinContentError, TemplateError."""
+    """The conversation behind the pin that `model` names, rendered.
+
+    Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form that cannot be held to.
+    """
     chat = service.virtual_model(model).chat(chat)
+    check_tools(chat)
+    form = service.text.reply_form(chat)
+    grammar = None if form is None else await asyncio.to_thread(service.text.grammars.compile, form)
     prompt = await render(service, chat)
     origin = Origin(prompt.text, prompt.segments, prompt.pieces, chat)
-    return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin))
+    reader = partial(service.text.reply_reader, chat, prompt)
+    return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin, reader=reader, grammar=grammar))
 
 
 def thinking(effort: str | bool | None) -> dict[str, object]:

@@ -26,6 +26,7 @@ from pinfill_service.engine.interface import (
     Failed,
     Finished,
     GenerationRequest,
+    Grammar,
     Progress,
     PromptScored,
     Sampling,
@@ -86,6 +87,7 @@ class Plan:
     prompt_logprobs: int | None = None
     origin: Origin = NO_ORIGIN
     reader: Callable[[], ReplyReader] = PlainReader
+    grammar: Grammar | None = None
 
     @property
     def boundaries(self) -> Sequence[int]:
@@ -144,6 +146,7 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
                     use_cache=options.use_cache,
                     prompt_logprobs=plan.prompt_logprobs,
                     boundaries=plan.boundaries,
+                    grammar=plan.grammar,
                 )
             )
     return requests

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -82,7 +82,13 @@ class Reply:
 
 
 class ReplyReader(Protocol):
-    """Reads one answer's text, piece by piece. A piece may hold back what could still become something else."""
+    """Reads one answer's text, piece by piece. A piece may hold back what could still become something else.
+
+    `markers` are the special tokens it wants to see as text; all others stay out of the text.
+    """
+
+    @property
+    def markers(self) -> Collection[str]: ...
 
     def push(self, text: str) -> Sequence[Part]: ...
 
@@ -93,6 +99,8 @@ class ReplyReader(Protocol):
 
 class PlainReader:
     """Everything is words."""
+
+    markers: Collection[str] = ()
 
     def push(self, text: str) -> Sequence[Part]:
         return (Words(text),) if text else ()

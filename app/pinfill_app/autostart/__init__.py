@@ -1,0 +1,1 @@
+"""Starting with the computer, by platform."""

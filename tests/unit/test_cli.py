@@ -225,7 +225,14 @@ def test_taken_port_names_the_program_and_the_next_step(pinfill: CommandLine) ->
 
 
 @pytest.mark.usefixtures("no_keyring")
-def test_without_a_keyring_the_next_steps_are_named(pinfill: CommandLine) -> None:
+def test_without_a_keyring_the_key_is_the_same_every_time(pinfill: CommandLine, home: Path) -> None:
+    made = pinfill("key").out
+    assert len(made.strip()) >= 43 and pinfill("key").out == made == (home / "api-key").read_text() + "\n"
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_without_any_place_for_a_key_the_next_steps_are_named(pinfill: CommandLine, home: Path) -> None:
+    home.write_text("not a folder")
     assert_told(pinfill("key"), "PINFILL_API_KEY")
     assert_told(pinfill("serve", "--port", 0), "PINFILL_API_KEY", "--no-key")
 

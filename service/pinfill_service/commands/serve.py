@@ -111,10 +111,9 @@ def _show(block: RenderableType) -> None:
 
 
 def _about_key(settings: Settings) -> str:
-    if settings.no_key:
-        return "none is asked for"
-    where = "from PINFILL_API_KEY or settings.toml" if settings.api_key else "in the system keyring"
-    return f"{where}; 'pinfill key' prints it"
+    from pinfill_service.keys import find_key
+
+    return "none is asked for" if settings.no_key else f"{find_key(settings).place.value}; 'pinfill key' prints it"
 
 
 def _listen(settings: Settings) -> socket.socket:

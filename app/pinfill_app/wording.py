@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 from PySide6.QtCore import QCoreApplication
 
+from pinfill_app.service_process import Ended
 from pinfill_app.service_state import ServiceState
 
 
@@ -19,3 +22,20 @@ def state_word(state: ServiceState) -> str:
         ServiceState.RESTARTING: tr("states", "restarting"),
         ServiceState.FAILED: tr("states", "failed"),
     }[state]
+
+
+def how_it_ended(ended: Ended) -> str:
+    """Why the service is gone, with the last lines it wrote."""
+    tr = QCoreApplication.translate
+    if ended.crashed:
+        how = tr("states", "It crashed ({}).").format(_signal_name(ended.code))
+    else:
+        how = tr("states", "It ended with exit code {}.").format(ended.code)
+    return "\n".join((how, *ended.last_lines))
+
+
+def _signal_name(code: int) -> str:
+    try:
+        return signal.Signals(code).name
+    except ValueError:  # Windows tells the number of an exception
+        return str(code)

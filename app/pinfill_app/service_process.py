@@ -72,6 +72,14 @@ class ServiceProcess(QObject):
             self._process.closeWriteChannel()
             self._limit.start()
 
+    def end_now(self) -> None:
+        """Waits until the process has ended, for when the application itself must end at once."""
+        if self.is_running:
+            self._process.closeWriteChannel()
+            if not self._process.waitForFinished(self._limit.interval()):
+                self._process.kill()
+                self._process.waitForFinished(self._limit.interval())
+
     def kill(self) -> None:
         self._process.kill()
 

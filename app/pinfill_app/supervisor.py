@@ -120,6 +120,12 @@ class Supervisor(QObject):
         else:
             self._finish_stop()
 
+    def end_now(self) -> None:
+        """Ends a service that is ours and waits for it: the session is over."""
+        self._wish = _Wish.STOP
+        if self._process is not None:
+            self._process.end_now()
+
     def set_busy(self, busy: bool) -> None:
         """Whether the service works for somebody, as its events tell."""
         if self.state.answers:

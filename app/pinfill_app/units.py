@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
 KB, MB, GB = 1_000, 1_000_000, 1_000_000_000
 
@@ -55,6 +55,11 @@ def ago(seconds: float) -> str:
         if seconds >= limit:
             return unit.format(number(int(seconds // limit)))
     return _tr("now")
+
+
+def clock(at: float) -> str:
+    """A Unix time as the locale writes the time of day."""
+    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(at)).time(), QLocale.FormatType.ShortFormat)
 
 
 def rate(tokens_per_second: float) -> str:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication
 
 from pinfill_app.service_process import Ended
 from pinfill_app.service_state import ServiceState
+from pinfill_service.api.schemas.manage import PinState
 
 
 def state_word(state: ServiceState) -> str:
@@ -22,6 +23,25 @@ def state_word(state: ServiceState) -> str:
         ServiceState.RESTARTING: tr("states", "restarting"),
         ServiceState.FAILED: tr("states", "failed"),
     }[state]
+
+
+def pin_word(state: PinState) -> str:
+    """warm, prefilling, ..."""
+    tr = QCoreApplication.translate
+    words: dict[PinState, str] = {
+        "queued": tr("states", "queued"),
+        "prefilling": tr("states", "prefilling"),
+        "warm": tr("states", "warm"),
+        "cold": tr("states", "cold"),
+        "stale": tr("states", "stale"),
+        "failed": tr("states", "failed"),
+    }
+    return words[state]
+
+
+def provider_word(provider: str) -> str:
+    """CPU instead of CPUExecutionProvider."""
+    return provider.removesuffix("ExecutionProvider")
 
 
 def how_it_ended(ended: Ended) -> str:

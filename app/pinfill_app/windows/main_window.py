@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from pinfill_app.icons import icon
+from pinfill_app import icons
 from pinfill_app.theme import GRID
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
@@ -46,7 +46,7 @@ class MainWindow(QMainWindow):
         for page in self._pages:
             self._stack.addWidget(page)
             self._navigation.addItem(QListWidgetItem(page.title()))
-        self.retint()
+        self._retint()
         self._set_up_navigation()
         self._lay_out()
         self.setStatusBar(StatusLine(context.store, context.supervisor))
@@ -75,10 +75,11 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
-    def retint(self) -> None:
-        """The theme has changed."""
-        for row, page in enumerate(self._pages):
-            self._navigation.item(row).setIcon(icon(page.ICON))
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._retint()
+            icons.retint()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._context.settings.geometry = self.saveGeometry()
@@ -88,6 +89,10 @@ class MainWindow(QMainWindow):
         else:
             super().closeEvent(event)
             self.closed.emit()
+
+    def _retint(self) -> None:
+        for row, page in enumerate(self._pages):
+            self._navigation.item(row).setIcon(icons.icon(page.ICON))
 
     def _set_up_navigation(self) -> None:
         navigation = self._navigation

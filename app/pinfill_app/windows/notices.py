@@ -36,6 +36,7 @@ class Notices(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._lines: dict[str, tuple[Notice, QWidget]] = {}
+        self._closed: dict[str, str] = {}  # what a person has read
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
@@ -46,20 +47,28 @@ class Notices(QWidget):
         return {topic: notice.text for topic, (notice, _) in self._lines.items()}
 
     def show_notice(self, topic: str, notice: Notice) -> None:
-        if topic in self._lines and self._lines[topic][0] == notice:
+        """Unless a person has closed one with the same text, and it was not withdrawn since."""
+        shown = self._lines.get(topic)
+        if (shown and shown[0].text == notice.text) or self._closed.get(topic) == notice.text:
             return
         self.withdraw(topic)
-        line = _Line(notice, lambda: self.withdraw(topic))
+        line = _Line(notice, lambda: self._close(topic))
         self._lines[topic] = notice, line
         self._layout.addWidget(line)
 
     def withdraw(self, topic: str) -> None:
         """It is not so any more."""
+        self._closed.pop(topic, None)
         if topic in self._lines:
             _, line = self._lines.pop(topic)
             self._layout.removeWidget(line)
             line.hide()
             line.deleteLater()
+
+    def _close(self, topic: str) -> None:
+        text = self._lines[topic][0].text
+        self.withdraw(topic)
+        self._closed[topic] = text
 
 
 class _Line(QFrame):

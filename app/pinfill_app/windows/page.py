@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 from PySide6.QtWidgets import QWidget
 
 from pinfill_app.client import Client
+from pinfill_app.commands import Commands
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
@@ -27,7 +28,9 @@ class Tell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What pages work with: they render the store, ask the client for changes, and read the settings."""
+    """What pages work with: they render the store, ask the client for changes, and read the settings. `commands` is for
+    what reads documents: pinning files, refreshing what was pinned from them.
+    """
 
     client: Client
     store: Store
@@ -35,6 +38,7 @@ class Context:
     settings: AppSettings
     show_page: ShowPage
     tell: Tell
+    commands: Commands
 
 
 class Page(QWidget):

@@ -68,6 +68,11 @@ class Refresher(QObject):
             self._parts[part].stale = True
             self._arm(part, SETTLE_MILLISECONDS)
 
+    def mark_answers_under_way(self, part: Part) -> None:
+        """An answer that is on its way may be older than what is known by now: then the part is asked for again."""
+        if self._parts[part].call is not None:
+            self.mark(part)
+
     def stop(self) -> None:
         """Nothing is asked for any more, and no answer is waited for."""
         for progress in self._parts.values():

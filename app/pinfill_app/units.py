@@ -7,6 +7,13 @@ from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 KB, MB, GB = 1_000, 1_000_000, 1_000_000_000
 
 
+def use_locale() -> None:
+    """The system's locale for all numbers; English where there is none, because "C" has no separators."""
+    system = QLocale.system()
+    english = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
+    QLocale.setDefault(english if system.language() is QLocale.Language.C else system)
+
+
 def _tr(text: str) -> str:
     return QCoreApplication.translate("units", text)
 

@@ -16,6 +16,7 @@ from pinfill_app.client import Call, Client
 from pinfill_app.failure import Failure, FailureKind
 
 SETTLE_MILLISECONDS = 50  # events come in groups
+NO_MODEL = "no_model"  # the service's code for it
 RETRY_MILLISECONDS = 5_000  # after a refusal
 
 
@@ -100,7 +101,8 @@ class Refresher(QObject):
         progress.call = None
         if isinstance(answer, Failure):
             self.failed.emit(part, answer)
-            progress.stale = answer.kind is not FailureKind.UNREACHABLE  # then the stream is lost too, and begins again
+            # An unreachable service has lost its stream too, and tells when it begins again; a model, when it is loaded.
+            progress.stale = answer.kind is not FailureKind.UNREACHABLE and answer.code != NO_MODEL
             if progress.stale:
                 self._arm(part, RETRY_MILLISECONDS)
             return

@@ -14,7 +14,7 @@ from pinfill_app.client import Client
 from pinfill_app.events.parser import ServerEvent
 from pinfill_app.events.sse import EventStream
 from pinfill_app.failure import Failure
-from pinfill_app.refresher import Load, Part, Refresher
+from pinfill_app.refresher import NO_MODEL, Load, Part, Refresher
 from pinfill_app.running import Running
 from pinfill_service.api.schemas import manage
 
@@ -163,7 +163,10 @@ class Store(QObject):
         self._set_connected(False, failure)
 
     def _on_failed(self, part: Part, failure: Failure) -> None:
-        log.warning("%s could not be loaded: %s", part.value, failure.message)
+        if part is Part.ENTRIES and failure.code == NO_MODEL:
+            self._on_entries(manage.Entries(entries=[]))
+        else:
+            log.warning("%s could not be loaded: %s", part.value, failure.message)
 
     def _on_received(self, event: ServerEvent) -> None:
         if event.name not in self._events:

@@ -20,7 +20,7 @@ from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
 from tests.support import fake_service
 
-LIMIT_MILLISECONDS = 10_000
+LIMIT_MILLISECONDS = 30_000
 KEY = "a-key-for-tests"
 QUICK = Limits(probe=100, first_probe=50, answer=1_500, misses=2, stop=2_000, restarts=(20, 40), steady=60_000)
 SERVICE = str(Path(pinfill_service.__file__).parents[1])

@@ -101,7 +101,7 @@ class Refresher(QObject):
         progress.call = None
         if isinstance(answer, Failure):
             self.failed.emit(part, answer)
-            # An unreachable service has lost its stream too, and tells when it begins again; a model, when it is loaded.
+            # A service that comes back begins a stream, and a model that is loaded is an event: both mark all parts.
             progress.stale = answer.kind is not FailureKind.UNREACHABLE and answer.code != NO_MODEL
             if progress.stale:
                 self._arm(part, RETRY_MILLISECONDS)

@@ -26,7 +26,7 @@ from tests.support.models import LLAMA
 from tests.support.raw_gguf import RawGguf, string
 from tests.support.tiny_gguf import TinyLlama
 
-COMMANDS = ("app", "serve", "demo", "bench", "batch", "key", "models")
+COMMANDS = ("app", "serve", "demo", "bench", "batch", "selftest", "key", "models")
 HEAVY = {"PySide6", "numpy", "onnx", "onnxruntime", "fastapi", "uvicorn", "tokenizers", "gguf"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
 from collections.abc import Sequence
@@ -10,18 +9,16 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from pinfill_service.api.chat import prepare_chat
 from pinfill_service.api.choice import ChoiceResult, Delta
 from pinfill_service.api.context import Service, ServiceDep
-from pinfill_service.api.json_text import SSE_DONE, sse_data
+from pinfill_service.api.errors import answer_for
+from pinfill_service.api.json_text import SSE_DONE, SSE_MEDIA_TYPE, sse_comment, sse_data
 from pinfill_service.api.logprobs import chat_logprobs
-from pinfill_service.api.recording import Origin
-from pinfill_service.api.running import Plan, respond
+from pinfill_service.api.running import respond
 from pinfill_service.api.schemas.openai import ChatCompletionRequest
 from pinfill_service.api.usage import timings, usage
 from pinfill_service.prompt.chat import ChatRequest, normalise
-from pinfill_service.prompt.text_model import ChatPrompt
-
-OFF_LOOP_CHARACTERS = 32_768  # longer prompts are rendered on another thread, so that other streams go on
 
 router = APIRouter()
 
@@ -29,11 +26,9 @@ router = APIRouter()
 @router.post("/v1/chat/completions", response_class=Response)
 async def chat_completions(body: ChatCompletionRequest, request: Request, service: ServiceDep) -> Response:
     """Continues a conversation."""
-    chat = service.virtual_model(body.model).chat(chat_request(body))
-    prompt = await render(service, chat)
-    dialect = ChatDialect(service, body, len(prompt.ids))
-    plan = Plan([prompt.ids], chat.options, origin=Origin(prompt.text, prompt.segments, prompt.pieces, chat))
-    return await respond(service, request, plan, dialect, stream=bool(body.stream))
+    prepared = await prepare_chat(service, chat_request(body), body.model)
+    dialect = ChatDialect(service, body, len(prepared.prompt.ids))
+    return await respond(service, request, prepared.plan, dialect, stream=bool(body.stream))
 
 
 def chat_request(body: ChatCompletionRequest) -> ChatRequest:
@@ -47,16 +42,10 @@ def chat_request(body: ChatCompletionRequest) -> ChatRequest:
     )
 
 
-async def render(service: Service, chat: ChatRequest) -> ChatPrompt:
-    """The prompt of a conversation. Raises TemplateError."""
-    size = sum(len(str(message.get("content") or "")) for message in chat.messages)
-    if size > OFF_LOOP_CHARACTERS:
-        return await asyncio.to_thread(service.text.chat_prompt, chat)
-    return service.text.chat_prompt(chat)
-
-
 class ChatDialect:
     """Writes `chat.completion` objects and `chat.completion.chunk` events."""
+
+    media_type = SSE_MEDIA_TYPE
 
     def __init__(self, service: Service, body: ChatCompletionRequest, prompt_tokens: int) -> None:
         self._tokenizer = service.text.tokenizer
@@ -70,9 +59,15 @@ class ChatDialect:
             "model": service.engine.model.name,
         }
 
-    def opening(self) -> bytes:
+    def opening(self, results: Sequence[ChoiceResult]) -> bytes:
         delta = {"role": "assistant", "content": ""}
         return b"".join(self._chunk(index, delta) for index in range(self._choices))
+
+    def waiting(self, words: str) -> bytes:
+        return sse_comment(words)
+
+    def failed(self, error: Exception) -> bytes:
+        return sse_data(answer_for(error).openai())
 
     def prompt_scored(self, index: int, result: ChoiceResult) -> bytes:
         return b""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pinfill_service.engine.interface import Sampling
 
@@ -25,13 +25,45 @@ class GenerationOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Whether the answer may, must or must not call tools. `name`: only this one; not `parallel`: one call."""
+
+    mode: Literal["auto", "none", "required"] = "auto"
+    name: str | None = None
+    parallel: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFormat:
+    """The answer is a JSON value that fits the schema; None: any JSON object."""
+
+    schema: Mapping[str, Any] | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a client tells about how its requests belong together. They guide the cache and never change an answer.
+
+    `session` names the conversation, empty when the client names none. `marks` are the numbers of messages (from 0)
+    whose ends the client expects to see again; -1 stands for the tools.
+    """
+
+    session: str = ""
+    marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
-    tool_call_id, reasoning_content; build them with `normalise`.
+    tool_call_id, reasoning_content; build them with `normalise`. Tools have OpenAI's form: {"type": "function",
+    "function": {"name", "description", "parameters"}}.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: ToolChoice = ToolChoice()
+    format: JsonFormat | None = None
+    hints: Hints = Hints()
     template_options: Mapping[str, Any] = field(default_factory=dict)
     continue_final_message: bool = False
     options: GenerationOptions = field(default_factory=GenerationOptions)

@@ -32,7 +32,8 @@ class Vocabulary:
     def __init__(self, tokenizer: FastTokenizer) -> None:
         state = tokenizer_state(tokenizer)
         self._tokenizer = tokenizer
-        self._special = frozenset(token["id"] for token in state["added_tokens"] if token["special"])
+        self.special_tokens = {token["content"]: token["id"] for token in state["added_tokens"] if token["special"]}
+        self._special = frozenset(self.special_tokens.values())
         self._to_bytes = _byte_rule(state.get("decoder"))
         self._strips = _strips_first_space(state.get("decoder"))
         self._cache: dict[int, TokenBytes] = {}
@@ -40,6 +41,11 @@ class Vocabulary:
     @property
     def exact(self) -> bool:
         return self._to_bytes is not None
+
+    @property
+    def size(self) -> int:
+        """One more than the largest id. The model's own vocabulary may be wider, or have gaps."""
+        return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def is_special(self, token_id: int) -> bool:
         return token_id in self._special

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pinfill_service.prompt.chat import ChatRequest
+from pinfill_service.prompt.grammar import Grammars
 from pinfill_service.prompt.segments import Segment, label_segments
 from pinfill_service.prompt.template import ChatTemplate, load_template, read_json, special_tokens
 from pinfill_service.prompt.tokenizer import Piece, TextTokenizer
@@ -36,6 +37,10 @@ class TextModel:
     tokenizer: TextTokenizer
     template: ChatTemplate
     stop_ids: frozenset[int]
+    grammars: Grammars = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grammars", Grammars(self.tokenizer, self.stop_ids))
 
     def chat_prompt(self, request: ChatRequest) -> ChatPrompt:
         """Renders and encodes a conversation. Special tokens come from the template; a BOS that the model wants and the

@@ -113,13 +113,11 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class GenerationFields(BaseModel):
-    """What chat and text completions have in common."""
+class SamplingFields(BaseModel):
+    """How to choose tokens and when to end, in the words that most APIs share."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
-    model: str | None = None
-    max_tokens: int | None = Field(None, ge=-1)  # -1: as absent
     temperature: float | None = Field(None, ge=0, le=100)
     top_p: float | None = Field(None, ge=0, le=1)
     top_k: int | None = Field(None, ge=-1, le=1 << 31)
@@ -131,24 +129,17 @@ class GenerationFields(BaseModel):
     seed: int | None = Field(None, ge=-(1 << 63), lt=1 << 64)  # -1: a random one
     logit_bias: dict[Annotated[int, Field(ge=0)], Annotated[float, Field(ge=-100, le=100)]] | None = None
     stop: Stops = ()
-    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
     cache_prompt: bool | None = None
     cache_salt: str | None = Field(None, max_length=512)
     ignore_eos: bool | None = None
 
-    @property
-    def include_usage(self) -> bool:
-        return bool(self.stream_options and self.stream_options.include_usage)
-
-    def options(self, max_tokens: int | None, logprobs: int | None) -> GenerationOptions:
-        """The fields as generation options."""
+    def options(self, max_tokens: int | None, *, logprobs: int | None = None, n: int = 1) -> GenerationOptions:
+        """The fields as generation options; a negative `max_tokens` is none."""
         return GenerationOptions(
             max_tokens=max_tokens if max_tokens is not None and max_tokens >= 0 else None,
             sampling=self._sampling(logprobs),
             stop=self.stop,
-            n=self.n or 1,
+            n=n,
             ignore_eos=bool(self.ignore_eos),
             salt=self.cache_salt or "",
             use_cache=self.cache_prompt is not False,
@@ -172,6 +163,20 @@ class GenerationFields(BaseModel):
         return Sampling(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
 
 
+class GenerationFields(SamplingFields):
+    """What chat and text completions have in common."""
+
+    model: str | None = None
+    max_tokens: int | None = Field(None, ge=-1)  # -1: as absent
+    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+    @property
+    def include_usage(self) -> bool:
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+
 class ChatCompletionRequest(GenerationFields):
     """POST /v1/chat/completions"""
 
@@ -185,7 +190,7 @@ class ChatCompletionRequest(GenerationFields):
 
     def generation_options(self) -> GenerationOptions:
         limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
-        return self.options(limit, (self.top_logprobs or 0) if self.logprobs else None)
+        return self.options(limit, logprobs=(self.top_logprobs or 0) if self.logprobs else None, n=self.n or 1)
 
 
 class CompletionRequest(GenerationFields):
@@ -204,7 +209,7 @@ class CompletionRequest(GenerationFields):
 
     def generation_options(self) -> GenerationOptions:
         limit = self.max_tokens if self.max_tokens is not None else COMPLETION_MAX_TOKENS
-        return self.options(limit, self.logprobs)
+        return self.options(limit, logprobs=self.logprobs, n=self.n or 1)
 
 
 class TokenizeRequest(BaseModel):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pinfill_service import __version__
+from pinfill_service.commands import app as desktop
 from pinfill_service.commands import models, pins
 from pinfill_service.commands.batch import batch
 from pinfill_service.commands.bench import bench
@@ -23,8 +24,9 @@ from pinfill_service.commands.selftest import selftest
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
+app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
 for command in (
+    desktop.app,
     serve,
     status,
     pin,
@@ -54,11 +56,21 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def pinfill(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """A local model service that never prefills the same prompt prefix twice."""
+    """A local model service that never prefills the same prompt prefix twice.
+
+    Without a command the tray application starts, where it is installed and there is a screen.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if desktop.why_not() is None:
+        desktop.app()
+    typer.echo(context.get_help())
+    raise typer.Exit(2)
 
 
 def main() -> None:

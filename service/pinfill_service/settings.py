@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(DEFAULT_PORT, ge=0, le=65535)  # 0: any free port
     allowed_hosts: tuple[str, ...] = ()  # Host header names accepted beside the loopback ones
-    api_key: str | None = Field(None, repr=False)  # None: the one in the system keyring
+    api_key: str | None = Field(None, repr=False)  # None: the one in the keyring, or in KEY_FILE of keys.py
     no_key: bool = False  # serve without a key; loopback only
 
     model: str = DEFAULT_MODEL

@@ -429,8 +429,9 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("no_keyring")
-def test_without_a_keyring_a_service_without_a_key_can_be_asked(pinfill: CommandLine, service: Service) -> None:
-    assert_told(pinfill("status"), "keyring", "PINFILL_API_KEY")
+def test_without_a_key_a_service_without_one_can_be_asked(pinfill: CommandLine, service: Service, home: Path) -> None:
+    home.write_text("not a folder")
+    assert_told(pinfill("status"), "api-key", "PINFILL_API_KEY")
     service.key = None
     assert pinfill("status").code == 0
 

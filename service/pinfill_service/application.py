@@ -76,21 +76,24 @@ ROUTES = (
 
 def create_app(
     settings: Settings,
-    engine: Engine,
-    text: TextModel,
+    engine: Engine | None,
+    text: TextModel | None,
     *,
     home: Path | None = None,
     loader: ModelLoader | None = None,
+    problem: str | None = None,
 ) -> FastAPI:
     """The application. It closes `engine`, or what took its place, when it shuts down.
 
     `home` is the folder in which pins and history are kept, which this process must have locked; without it nothing is
-    kept. `loader` loads other models; without it the model stays the one it is. Raises KeyringUnavailableError,
-    UnsafeBindingError or LedgerError.
+    kept. `loader` loads other models; without it the model stays the one it is. Without `engine` and `text` no model
+    answers until one is loaded; `problem` says why. Raises KeyringUnavailableError, UnsafeBindingError or LedgerError.
     """
     key = active_key(settings)
     check_binding(settings, key)
-    application = _application(settings, LoadedModel(engine, text), home, loader)
+    loaded = LoadedModel(engine, text) if engine is not None and text is not None else None
+    application = _application(settings, loaded, home, loader)
+    application.models.problem = problem
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -125,7 +128,9 @@ def create_app(
     return app
 
 
-def _application(settings: Settings, loaded: LoadedModel, home: Path | None, loader: ModelLoader | None) -> Application:
+def _application(
+    settings: Settings, loaded: LoadedModel | None, home: Path | None, loader: ModelLoader | None
+) -> Application:
     hub = EventHub()
     kept = Kept(home, settings, hub.publish) if home is not None else None
     library = ModelLibrary(home or default_home())
@@ -142,7 +147,7 @@ def _application(settings: Settings, loaded: LoadedModel, home: Path | None, loa
         kept=kept,
         responses=ResponseStore(),
     )
-    if kept is not None:
+    if kept is not None and loaded is not None:
         kept.attach(loaded)
     return application
 

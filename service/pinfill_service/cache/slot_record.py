@@ -12,11 +12,14 @@ class SlotRecord:
     """What a slot holds: the path to `node`, then `tail` tokens that must not be reused (see PrefixCache)."""
 
     index: int
-    namespace: str = ""
     node: Node | None = None
     tail: list[int] = field(default_factory=list)
     busy: bool = False
     private: bool = False
+    namespace: str = ""
+    session: str = ""  # of the sequence that runs or ran in it
+    begun: Node | None = None  # what that went on from
+    continues: bool = False  # whether that was the greater part of its prompt
     last_used: float = 0.0
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from pinfill_service.cache.cache_memory import CacheMemory
+from pinfill_service.cache.cache_files import CacheFiles
 from pinfill_service.cache.contract import Claim, NoSlotError
 from pinfill_service.cache.prefix_tree import Match, Node, Tokens
 from pinfill_service.cache.slot_record import SlotRecord
@@ -17,7 +17,7 @@ MIN_EVALUATED = 2
 _COLD_FACTOR = 6.0
 
 
-class PrefixCache(CacheMemory):
+class PrefixCache(CacheFiles):
     """The prefix tree and the slots it lives in.
 
     Invariants, whatever happened before:

@@ -18,7 +18,8 @@ def typed_name(text: str) -> str:
 
 def suggested_name(text: str, taken: Collection[str]) -> str:
     """A name made from a file's name or from the first words of a text, different from those that are taken."""
-    made = typed_name(" ".join(text.split()[:_WORDS]).lower())[:_SUGGESTED_LENGTH].strip("-._")
+    words = typed_name(" ".join(text.split()[:_WORDS]).lower())
+    made = re.sub(r"[._-]*-[._-]*", "-", words)[:_SUGGESTED_LENGTH].strip("-._")
     known = {name.casefold() for name in taken}
     number, name = 2, made
     while name and name in known:

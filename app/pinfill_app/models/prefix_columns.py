@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from enum import IntEnum
+from math import ceil
 
 from PySide6.QtCore import QCoreApplication
 
@@ -87,7 +88,7 @@ def progress_text(progress: PinProgressEvent) -> str:
     share = units.percent(progress.done / progress.total if progress.total else 0)
     if progress.seconds_left is None:
         return share
-    left = QCoreApplication.translate("prefixes", "{} left").format(units.rough_duration(progress.seconds_left))
+    left = QCoreApplication.translate("prefixes", "{} left").format(units.rough_duration(ceil(progress.seconds_left)))
     return f"{share}, {left}"
 
 

@@ -8,11 +8,16 @@ from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
 
 class ElidedLabel(QWidget):
-    """Shows plain text, as wide as there is room."""
+    """Shows plain text, as wide as there is room; nothing where there is no text."""
 
-    def __init__(self, elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._elide, self._text = elide, ""
+        self._elide, self._align, self._text = elide, align, ""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     @property
@@ -37,7 +42,7 @@ class ElidedLabel(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         words = self.fontMetrics().elidedText(self._text, self._elide, self.width())
-        flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        flags = self._align | Qt.AlignmentFlag.AlignVCenter
         style: QStyle = self.style()
         style.drawItemText(painter, self.rect(), flags, self.palette(), self.isEnabled(), words, self.foregroundRole())
         painter.end()

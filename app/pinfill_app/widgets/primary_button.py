@@ -6,6 +6,8 @@ from PySide6.QtCore import QEvent
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
+DARKER = 150  # percent: the style draws buttons lighter, and the text has to be read
+
 
 class PrimaryButton(QPushButton):
     """Has the colour of what is selected, light and dark."""
@@ -21,10 +23,9 @@ class PrimaryButton(QPushButton):
 
     def _follow_theme(self) -> None:
         palette, general = QPalette(), QApplication.palette()
-        for role, source in (
-            (QPalette.ColorRole.Button, QPalette.ColorRole.Highlight),
-            (QPalette.ColorRole.ButtonText, QPalette.ColorRole.HighlightedText),
-        ):
-            for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
-                palette.setColor(group, role, general.color(QPalette.ColorGroup.Active, source))
+        ground = general.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Highlight).darker(DARKER)
+        text = general.color(QPalette.ColorGroup.Active, QPalette.ColorRole.HighlightedText)
+        for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
+            palette.setColor(group, QPalette.ColorRole.Button, ground)
+            palette.setColor(group, QPalette.ColorRole.ButtonText, text)
         self.setPalette(palette)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
@@ -10,7 +10,8 @@ from pinfill_app.pin_names import LONGEST, suggested_name, typed_name
 from pinfill_app.state import Store
 from pinfill_app.theme import GRID, MARGIN
 
-WIDTH = 64  # characters
+WIDTH = 84  # characters
+ROW_HEIGHT = 1.6  # of the font's, in lists
 
 
 class PinDialog(QDialog):
@@ -28,12 +29,15 @@ class PinDialog(QDialog):
         self.body.setSpacing(GRID)
         self._name = QLineEdit(maxLength=LONGEST)
         self._name.textChanged.connect(self.check)
-        self._hint = QLabel(wordWrap=True)
+        self._hint = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._hint.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
         self.form = QFormLayout()
         self.form.setSpacing(GRID)
         self.form.addRow(self.tr("&Name"), self._name)
         self.form.addRow("", self._hint)
         self._buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self._buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
         self._pin = self._buttons.addButton(self.tr("&Pin"), QDialogButtonBox.ButtonRole.AcceptRole)
         self._pin.setDefault(True)
         self._buttons.accepted.connect(self.accept)

@@ -25,12 +25,12 @@ from pinfill_app import units
 from pinfill_app.background import in_background
 from pinfill_app.state import Store
 from pinfill_app.theme import GRID
-from pinfill_app.windows.pin_dialog import PinDialog
+from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.windows.pin_dialog import ROW_HEIGHT, PinDialog
 from pinfill_service.documents.document import DocumentError
 from pinfill_service.documents.inventory import Inventory, take_inventory
 
 LINES = 8
-ROW_HEIGHT = 1.6  # of the font's
 _SHOWN_FILES = 20  # of a folder, in its tool tip
 
 
@@ -68,7 +68,7 @@ class PinFilesDialog(PinDialog):
         self._list.model().rowsMoved.connect(self._on_list)
         label = QLabel(self.tr("&Files, in this order"))
         label.setBuddy(self._list)
-        self._sum = QLabel(wordWrap=True)
+        self._sum, self._trouble = ElidedLabel(), ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._auto = QCheckBox(self.tr("&Refresh by itself when a file changes, while Pinfill runs"))
         beside = QHBoxLayout()
         beside.setSpacing(GRID)
@@ -77,6 +77,7 @@ class PinFilesDialog(PinDialog):
         self.body.addWidget(label)
         self.body.addLayout(beside, 1)
         self.body.addWidget(self._sum)
+        self.body.addWidget(self._trouble)
         self.form.addRow("", self._auto)
         self._on_current()
         self.add(paths)
@@ -136,12 +137,12 @@ class PinFilesDialog(PinDialog):
         given = self.given
         files = [file for each in given for file in each.inventory.files]
         skipped = sum(len(each.inventory.skipped) for each in given)
-        lines = list(self._errors)
-        if files:
-            lines.append(f"{self._count(len(files))}, {units.size(sum(file.size for file in files))}")
+        words = f"{self._count(len(files))}, {units.size(sum(file.size for file in files))}" if files else ""
         if skipped:
-            lines.append(self.tr("{} left out: hidden, links, or no text").format(units.number(skipped)))
-        self._sum.setText("\n".join(lines))
+            left_out = self.tr("{} left out: hidden, links, or no text").format(units.number(skipped))
+            words = f"{words}. {left_out}" if words else left_out
+        self._sum.show_text(words)
+        self._trouble.show_text(" ".join(self._errors), "\n".join(self._errors))
         if given:
             self.suggest_name(given[0].path.stem)
         self._on_current()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QWidget
 
 from pinfill_app import units
 from pinfill_app.state import Store
-from pinfill_app.windows.pin_dialog import PinDialog
+from pinfill_app.windows.pin_dialog import ROW_HEIGHT, PinDialog
 from pinfill_service.api.schemas.manage import Entry, PinCreate, RequestDetail
 
+MESSAGE = "message "  # what the labels of messages begin with
 GENERATION_PROMPT = "generation prompt"  # what only announces the answer
 _SHOWN_CHARACTERS = 300
 
@@ -53,13 +54,15 @@ class PinRequestDialog(PinDialog):
             if segment.label != GENERATION_PROMPT:
                 item = QListWidgetItem(self.tr("{} - {}").format(segment.label, units.tokens(end)))
                 item.setData(Qt.ItemDataRole.UserRole, segment.label)
+                item.setSizeHint(QSize(0, round(self.fontMetrics().height() * ROW_HEIGHT)))
                 self._segments.addItem(item)
         self._segments.setCurrentRow(self._first_choice(up_to))
         self._segments.currentRowChanged.connect(self.check)
         self._segments.itemActivated.connect(self.accept)
         self.body.addWidget(label)
         self.body.addWidget(self._segments, 1)
-        self.suggest_name(f"{request.client.partition('/')[0]} {self.up_to or ''}")
+        client, up_to = request.client.partition("/")[0], self.up_to or ""
+        self.suggest_name(client if up_to.startswith(MESSAGE) else f"{client} {up_to}")
 
     @property
     def up_to(self) -> str | None:
@@ -76,8 +79,11 @@ class PinRequestDialog(PinDialog):
         return "" if self.up_to is not None else self.tr("Choose where the pin ends.")
 
     def _first_choice(self, up_to: str | None) -> int:
-        """What was asked for; else all but the last message, which is what changes from one request to the next."""
+        """What was asked for; else what comes before the messages, which stays the same in the next conversation; else
+        all but the last message, which is what changes from one request to the next.
+        """
         labels = [str(self._segments.item(row).data(Qt.ItemDataRole.UserRole)) for row in range(self._segments.count())]
         if up_to in labels:
             return labels.index(up_to)
-        return max(len(labels) - 2, 0) if labels else -1
+        before = sum(not label.startswith(MESSAGE) for label in labels)
+        return before - 1 if before else max(len(labels) - 2, 0) if labels else -1

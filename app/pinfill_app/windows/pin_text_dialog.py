@@ -28,6 +28,7 @@ class PinTextDialog(PinDialog):
         self.body.addWidget(self._text, 1)
         self.body.addWidget(self._count)
         paste = self._buttons.addButton(self.tr("Paste &clipboard"), QDialogButtonBox.ButtonRole.ActionRole)
+        paste.setAutoDefault(False)
         paste.clicked.connect(lambda: self.put(QGuiApplication.clipboard().text()))
         self._text.textChanged.connect(self._on_text)
         self.put(text)

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.models.prefix_row import prefix_rows
@@ -190,14 +190,15 @@ class PrefixesPage(Page):
         head.setSpacing(MARGIN)
         head.addWidget(self.bar)
         head.addWidget(self._memory)
-        rule = QFrame(frameShape=QFrame.Shape.HLine, frameShadow=QFrame.Shadow.Sunken)
+        table = QVBoxLayout()
+        table.setContentsMargins(MARGIN, 0, MARGIN, 0)
+        table.addWidget(self._stack)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(head)
         layout.addWidget(self.notices)
-        layout.addWidget(self._stack, 1)
-        layout.addWidget(rule)
+        layout.addLayout(table, 1)
         layout.addWidget(self.detail)
 
     def _connect(self, work: PrefixWork) -> None:

@@ -70,7 +70,7 @@ class PrefixBar(QWidget):
             submenu.deleteLater()
         clipboard = menu.addAction(self.tr("Pin &clipboard..."), self._pinning.clipboard)
         data = QGuiApplication.clipboard().mimeData()
-        clipboard.setEnabled(data.hasText() or data.hasUrls())
+        clipboard.setEnabled(bool(data) and (data.hasText() or data.hasUrls()))
         menu.addMenu(self.requests_menu(QMenu(self.tr("Pin a recent &request"), menu)))
         menu.addSeparator()
         evict = menu.addAction(self.tr("&Evict all that is not pinned"), self._evict_unpinned)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QDateTime, QEvent, QLocale, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.models.prefix_columns import state_text
@@ -31,10 +31,11 @@ class PrefixDetail(QFrame):
         font = self._title.font()
         font.setBold(True)
         self._title.setFont(font)
-        self._use = QLabel(textFormat=Qt.TextFormat.PlainText)
-        self._use.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._use = ElidedLabel(Qt.TextElideMode.ElideMiddle, Qt.AlignmentFlag.AlignRight)
+        self._use.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._copy = _ActionButton(actions.copy_model, self.tr("&Copy"))
-        self._auto = QCheckBox(actions.auto_refresh.text())
+        self._auto = QCheckBox(self.tr("Refresh by itself"))
+        self._auto.setToolTip(actions.auto_refresh.text())
         self._auto.clicked.connect(actions.auto_refresh.trigger)
         shown = (actions.pin, actions.verify, actions.refresh, actions.rename, actions.reveal, actions.remove)
         self._buttons = [_ActionButton(action) for action in shown]
@@ -50,7 +51,7 @@ class PrefixDetail(QFrame):
             self._title.show_text(rows[0].name[:_SHOWN_CHARACTERS] or self.tr("(no words)"))
         else:
             self._title.show_text(self.tr("{} selected").format(units.number(len(rows))))
-        self._use.setText(self._use_words(pin))
+        self._use.show_text(self._use_words(pin))
         self._facts.show_text(_SEPARATOR.join(self._fact_words(rows)))
         self._more.show_text(self._more_words(rows))
         self._auto.setVisible(self._actions.auto_refresh.isEnabled())
@@ -59,6 +60,7 @@ class PrefixDetail(QFrame):
     def _lay_out(self) -> None:
         top = QHBoxLayout()
         top.setSpacing(GRID)
+        top.addStrut(self._copy.sizeHint().height())  # also while it is not there
         top.addWidget(self._title, 1)
         top.addWidget(self._use)
         top.addWidget(self._copy)
@@ -69,7 +71,7 @@ class PrefixDetail(QFrame):
         below.addStretch(1)
         below.addWidget(self._auto)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, GRID, MARGIN, GRID)
+        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         layout.setSpacing(GRID // 2)
         layout.addLayout(top)
         layout.addWidget(self._facts)
@@ -77,7 +79,7 @@ class PrefixDetail(QFrame):
         layout.addStretch(1)
         layout.addLayout(below)
         height = 2 * self._copy.sizeHint().height() + 2 * self.fontMetrics().height()
-        self.setFixedHeight(height + 2 * GRID + 4 * (GRID // 2))
+        self.setFixedHeight(height + 2 * MARGIN + 4 * (GRID // 2))
 
     def _use_words(self, pin: Pin | None) -> str:
         if pin is None:
@@ -111,7 +113,7 @@ class PrefixDetail(QFrame):
         if pin is not None and not pin.on_disk and pin.state in ("warm", "stale"):
             yield self.tr("not on disk: a restart prefills it again")
         if pin is not None and pin.verified is not None:
-            equal, at = pin.verified.greedy_equal, units.clock(pin.verified.at)
+            equal, at = pin.verified.greedy_equal, _when(pin.verified.at)
             words = self.tr("verified equal to a cold run, {}") if equal else self.tr("NOT equal to a cold run, {}")
             yield words.format(at)
         if row.entry is not None and row.prefill_seconds:
@@ -132,6 +134,13 @@ class PrefixDetail(QFrame):
             names = ", ".join(file_name(source.path) for source in pin.sources[:_SHOWN_FILES])
             words.append(self.tr("{} files: {}").format(units.number(len(pin.sources)), names))
         return _SEPARATOR.join(words)
+
+
+def _when(at: float) -> str:
+    """The time of day, with the date of another day."""
+    moment = QDateTime.fromSecsSinceEpoch(int(at))
+    today = moment.date() == QDateTime.currentDateTime().date()
+    return units.clock(at) if today else QLocale().toString(moment, QLocale.FormatType.ShortFormat)
 
 
 class _ActionButton(QPushButton):

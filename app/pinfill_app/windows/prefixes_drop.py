@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from pinfill_app.theme import GRID, cached_color
 
+TITLE_SIZE = 1.4  # of the font's
 _STRENGTH = 0.9  # of the ground, through which the page is hardly seen
 
 
@@ -19,6 +20,9 @@ class DropSign(QLabel):
         self._over = parent
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        font = self.font()
+        font.setPointSizeF(font.pointSizeF() * TITLE_SIZE)
+        self.setFont(font)
         self.hide()
 
     def tell(self, words: str) -> None:

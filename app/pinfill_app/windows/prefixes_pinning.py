@@ -51,7 +51,9 @@ class Pinning(QObject):
         self._context.client.get(RequestDetail, "requests", request_id, done=done)
 
     def clipboard(self) -> None:
-        self.take(QGuiApplication.clipboard().mimeData())
+        data = QGuiApplication.clipboard().mimeData()
+        if data is not None:  # an empty clipboard may have none
+            self.take(data)
 
     def take(self, data: QMimeData) -> None:
         """What was dropped or pasted: files or a text."""

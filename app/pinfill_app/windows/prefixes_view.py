@@ -28,7 +28,7 @@ ROW_HEIGHT = 1.6  # of the font's
 FIRST_HIDDEN = (Column.LAST, Column.SOURCE)
 _WIDTHS = {  # in characters
     Column.NAME: 26,
-    Column.STATE: 25,
+    Column.STATE: 26,
     Column.TOKENS: 9,
     Column.MEMORY: 9,
     Column.SHARED: 9,
@@ -39,7 +39,7 @@ _WIDTHS = {  # in characters
     Column.USED: 9,
     Column.SOURCE: 20,
 }
-_BAR_SHARE = 0.38  # of the cell's width
+_BAR_SHARE = 0.34  # of the cell's width
 
 
 class StateDelegate(QStyledItemDelegate):

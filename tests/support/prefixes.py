@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QLocale, QTimer
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.client import Client
@@ -144,6 +144,15 @@ def shown(qtbot: QtBot, home: Path) -> Iterator[Shown]:
     made.page.resize(900, 600)
     made.page.show()
     yield made
+
+
+@contextmanager
+def english() -> Iterator[None]:
+    """Numbers as the English write them, whatever the machine's language is."""
+    before = QLocale()
+    QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
+    yield
+    QLocale.setDefault(before)
 
 
 def pin(name: str, **fields: Any) -> manage.Pin:

@@ -88,8 +88,9 @@ def progress_text(progress: PinProgressEvent) -> str:
     share = units.percent(progress.done / progress.total if progress.total else 0)
     if progress.seconds_left is None:
         return share
-    left = QCoreApplication.translate("prefixes", "{} left").format(units.rough_duration(ceil(progress.seconds_left)))
-    return f"{share}, {left}"
+    tr, seconds = QCoreApplication.translate, ceil(progress.seconds_left)  # whole ones: it is a guess
+    left = tr("prefixes", "{} s").format(units.number(seconds)) if seconds < 60 else units.rough_duration(seconds)
+    return tr("prefixes", "{}, {} left").format(share, left)
 
 
 def text(row: PrefixRow, column: Column) -> str:

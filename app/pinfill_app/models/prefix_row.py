@@ -63,20 +63,21 @@ class PrefixRow:
         return "\n".join(parts).casefold()
 
 
-def prefix_rows(
-    pins: Iterable[Pin], entries: Iterable[Entry], entries_at: float, requests: Iterable[RequestSummary]
-) -> list[PrefixRow]:
-    """Pins in their order, then entries in theirs. An entry that is all of a pin is that pin's row already.
-
-    `entries_at` is when the entries' `idle_seconds` were right; `requests` are the latest ones, latest first.
-    """
+def pin_rows(pins: Iterable[Pin], requests: Iterable[RequestSummary]) -> list[PrefixRow]:
+    """Pins in their order. `requests` are the latest ones, latest first."""
     last: dict[str, float] = {}
     for request in requests:
         if request.pin is not None:
             last.setdefault(request.pin, request.saved_seconds)
-    rows = [_pin_row(pin, last) for pin in pins]
-    rows += [_entry_row(entry, entries_at) for entry in entries if entry.pin is None]
-    return rows
+    return [_pin_row(pin, last) for pin in pins]
+
+
+def entry_rows(entries: Iterable[Entry], at: float) -> list[PrefixRow]:
+    """Entries in their order, but for those that are all of a pin: they are that pin's row already.
+
+    `at` is when their `idle_seconds` were right.
+    """
+    return [_entry_row(entry, at) for entry in entries if entry.pin is None]
 
 
 def file_name(path: str) -> str:

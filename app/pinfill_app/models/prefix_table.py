@@ -19,8 +19,11 @@ from pinfill_service.api.schemas.manage import PinProgressEvent
 
 Index = QModelIndex | QPersistentModelIndex
 
+COLUMNS = len(Column)
 MOST_RANGES = 32  # of changed rows that are told one by one; beyond, all between them count as changed
 SAME_TIME_SECONDS = 2.0  # the time of the last use comes as an age, which is a little off each time
+_FLAGS: Final = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+_NAME_FLAGS: Final = _FLAGS | Qt.ItemFlag.ItemIsEditable
 _NUMBERS: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _WORDS: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
@@ -107,7 +110,7 @@ class PrefixTable(QAbstractTableModel):
         return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(Column)
+        return 0 if parent is not None and parent.isValid() else COLUMNS
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation is not Qt.Orientation.Horizontal:
@@ -123,10 +126,10 @@ class PrefixTable(QAbstractTableModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
-        if index.isValid() and index.column() == Column.NAME and self._rows[index.row()].pin is not None:
-            flags |= Qt.ItemFlag.ItemIsEditable
-        return flags
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        is_name = index.column() == Column.NAME and self._rows[index.row()].pin is not None
+        return _NAME_FLAGS if is_name else _FLAGS
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._rows):
@@ -239,13 +242,13 @@ class PrefixTable(QAbstractTableModel):
     def _reorder(self, rows: list[PrefixRow]) -> None:
         if [row.key for row in rows] == [row.key for row in self._rows]:
             return
-        self.layoutAboutToBeChanged.emit([], self.LayoutChangeHint.VerticalSortHint)
+        self.layoutAboutToBeChanged.emit()
         old = self.persistentIndexList()
         keys = [self._rows[index.row()].key for index in old]
         self._set(rows)
         new = [self.index(self._places[key], index.column()) for key, index in zip(keys, old, strict=True)]
         self.changePersistentIndexList(old, new)
-        self.layoutChanged.emit([], self.LayoutChangeHint.VerticalSortHint)
+        self.layoutChanged.emit()
 
     def _remove_from(self, first: int) -> None:
         if first < len(self._rows):
@@ -272,12 +275,12 @@ class PrefixTable(QAbstractTableModel):
         if len(ranges) > MOST_RANGES:
             ranges = [(ranges[0][0], ranges[-1][1])]
         for first, last in ranges:
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(Column) - 1))
+            self.dataChanged.emit(self.index(first, 0), self.index(last, COLUMNS - 1))
 
     def _tell_row(self, key: Key) -> None:
         place = self._places.get(key)
         if place is not None:
-            self.dataChanged.emit(self.index(place, 0), self.index(place, len(Column) - 1))
+            self.dataChanged.emit(self.index(place, 0), self.index(place, COLUMNS - 1))
 
 
 def _holds(text: str, words: Sequence[str]) -> bool:

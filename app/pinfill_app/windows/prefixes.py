@@ -9,7 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequ
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
-from pinfill_app.models.prefix_row import prefix_rows
+from pinfill_app.models.prefix_row import PrefixRow, entry_rows, pin_rows
 from pinfill_app.models.prefix_table import PrefixTable
 from pinfill_app.service_state import ServiceState
 from pinfill_app.theme import MARGIN
@@ -26,6 +26,7 @@ from pinfill_app.windows.prefixes_removal import Removals
 from pinfill_app.windows.prefixes_view import PrefixView
 from pinfill_app.windows.prefixes_work import PrefixWork
 from pinfill_app.wording import state_word
+from pinfill_service.api.schemas.manage import Entry
 
 
 class PrefixesPage(Page):
@@ -49,6 +50,8 @@ class PrefixesPage(Page):
         self._memory = MemoryBar()
         self._stack = QStackedWidget()
         self._drop = DropSign(self)
+        self._entries: tuple[Entry, ...] = ()
+        self._entry_rows: list[PrefixRow] = []  # of those
         self.setAcceptDrops(True)
         self._lay_out()
         self._connect(work)
@@ -76,8 +79,17 @@ class PrefixesPage(Page):
         if not self.isVisible():
             return
         store = self.context.store
+        if self._entries is not store.entries:
+            self._entries, self._entry_rows = store.entries, entry_rows(store.entries, store.entries_at)
         self.table.show_progress(store.running.pins)
-        self.table.show_rows(prefix_rows(store.pins, store.entries, store.entries_at, store.requests))
+        self.table.show_rows(pin_rows(store.pins, store.requests) + self._entry_rows)
+        self._render_rest()
+
+    def _render_rest(self) -> None:
+        """All but the rows."""
+        if not self.isVisible():
+            return
+        store = self.context.store
         self._memory.show_memory(store.status.memory if store.status is not None else None)
         self._render_empty()
 
@@ -140,7 +152,7 @@ class PrefixesPage(Page):
         self._render_empty()
 
     def _evict_unpinned(self) -> None:
-        rows = prefix_rows((), self.context.store.entries, self.context.store.entries_at, ())
+        rows = entry_rows(self.context.store.entries, self.context.store.entries_at)
         self.removals.start([row for row in rows if row.is_evictable])
 
     def _select_pin(self, name: str) -> None:
@@ -203,9 +215,10 @@ class PrefixesPage(Page):
 
     def _connect(self, work: PrefixWork) -> None:
         store = self.context.store
-        for changed in (store.status_changed, store.pins_changed, store.entries_changed, store.requests_changed):
+        for changed in (store.pins_changed, store.entries_changed, store.requests_changed):
             changed.connect(self._render)
-        self.context.supervisor.state_changed.connect(self._render)
+        for changed in (store.status_changed, self.context.supervisor.state_changed):
+            changed.connect(self._render_rest)
         store.progress_changed.connect(self._render_progress)
         self.view.selected.connect(self._on_rows)
         self.view.menu_asked.connect(self._on_menu)

@@ -97,7 +97,9 @@ class PrefixView(QTableView):
     @property
     def selected_rows(self) -> list[PrefixRow]:
         """From top to bottom."""
-        return [self._table.rows[place] for place in sorted(i.row() for i in self.selectionModel().selectedRows())]
+        ranges = self.selectionModel().selection().toList()
+        places = {place for part in ranges for place in range(part.top(), part.bottom() + 1)}
+        return [self._table.rows[place] for place in sorted(places)]
 
     def select(self, key: Key) -> None:
         """Selects one prefix, as soon as it is shown."""

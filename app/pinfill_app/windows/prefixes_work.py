@@ -125,7 +125,7 @@ class PrefixWork(QObject):
             return self.tr("{} could not be verified. {}").format(name, report.message), Weight.FAILURE
         if not report.greedy_equal:
             words = self.tr(
-                "{} is not equal to a cold run: its log probabilities differ by {}. Refresh it, and report this."
+                "{} is NOT equal to a cold run (log probabilities differ by {}). Refresh it, and report this."
             )
             return words.format(name, f"{report.largest_difference:.2g}"), Weight.FAILURE
         words = self.tr("{} is equal to a cold run: {} tokens compared, first word after {} instead of {}.")

@@ -17,6 +17,7 @@ from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
 from pinfill_app.settings import AppSettings
 from pinfill_app.single_instance import SingleInstance
+from pinfill_app.source_watching import SourceWatching
 from pinfill_app.state import Store
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
@@ -53,6 +54,8 @@ class PinfillApplication(QObject):
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
+        commands = Commands(self.client, self)
+        self._sources = SourceWatching(self.client, self.store, commands, self.notifications.tell, self)
         context = Context(
             self.client,
             self.store,
@@ -60,7 +63,7 @@ class PinfillApplication(QObject):
             self.settings,
             self._show_page,
             self.notifications.tell,
-            Commands(self.client, self),
+            commands,
         )
         self.window = MainWindow(context, pages)
         self.window.closed.connect(self.quit)

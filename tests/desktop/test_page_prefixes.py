@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QContextMenuEvent, QDragEnterEvent, QDropEvent, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -19,6 +19,8 @@ from pinfill_app.commands import Output
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.models.prefix_columns import Column
 from pinfill_app.service_state import ServiceState
+from pinfill_app.theme import cached_color
+from pinfill_app.widgets.memory_bar import MemoryBar
 from pinfill_app.windows.pin_files_dialog import PinFilesDialog
 from pinfill_app.windows.prefixes_removal import Removals
 from pinfill_service.api.schemas.manage import Evicted, RequestSummary, Unpinned, VerifyReport
@@ -152,6 +154,21 @@ def test_light_and_dark_repaint_icons(qtbot: QtBot, on: Shown) -> None:
         qtbot.waitUntil(lambda: color() < 50)
     finally:
         QApplication.setPalette(before)
+
+
+def test_the_memory_bar_says_its_numbers_and_is_gone_without_a_model(qtbot: QtBot, on: Shown) -> None:
+    bar = on.page.findChild(MemoryBar)
+    assert bar.isVisible()
+    assert bar.accessibleDescription() == "pinned 412 MB, cached 230 MB, free 1.4 GB of 2.0 GB"
+
+    def share(color: QColor) -> float:
+        image = bar.grab().toImage()
+        row = [image.pixelColor(x, bar._bar_height() // 2) for x in range(image.width())]
+        return sum(pixel == color for pixel in row) / len(row)
+
+    assert share(cached_color(bar.palette())) == pytest.approx(412 / 2_000, abs=0.01)
+    on.load(None)
+    assert not bar.isVisible()
 
 
 # -- keyboard ----------------------------------------------------------------------------------------------------------

@@ -115,6 +115,12 @@ def test_documents_are_pinned_used_renamed_verified_and_unpinned(
     page.actions_of_rows.verify.trigger()
     until(lambda: "rubric is equal to a cold run" in page.notices.texts.get("verify", ""))
 
+    files[0].write_text("# second\nAnother rubric.")
+    until(lambda: screen.states() == {"rubric": "stale"})
+    screen.select("rubric")
+    screen.press(Qt.Key.Key_F5)
+    until(lambda: screen.states() == {"rubric": "warm"})
+
     page.shown(pin_request=request_id)
     until(lambda: page.findChild(PinRequestDialog) is not None)
     request_dialog = page.findChild(PinRequestDialog)

@@ -18,11 +18,28 @@ from pinfill_service.commands.entries import entries, evict
 from pinfill_service.commands.key import key
 from pinfill_service.commands.pin import pin
 from pinfill_service.commands.savings import savings
+from pinfill_service.commands.selftest import selftest
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
 
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
-for command in (desktop.app, serve, status, pin, pins.unpin, entries, evict, savings, doctor, demo, bench, batch, key):
+COMMANDS = (
+    desktop.app,
+    serve,
+    status,
+    pin,
+    pins.unpin,
+    entries,
+    evict,
+    savings,
+    doctor,
+    demo,
+    bench,
+    batch,
+    selftest,
+    key,
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")

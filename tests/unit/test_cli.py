@@ -23,7 +23,7 @@ from tests.support.models import LLAMA
 from tests.support.raw_gguf import RawGguf, string
 from tests.support.tiny_gguf import TinyLlama
 
-COMMANDS = ("serve", "demo", "bench", "batch", "key", "models")
+COMMANDS = ("serve", "demo", "bench", "batch", "selftest", "key", "models")
 HEAVY = {"numpy", "onnx", "onnxruntime", "fastapi", "uvicorn", "tokenizers", "gguf"}
 
 

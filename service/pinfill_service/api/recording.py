@@ -13,7 +13,7 @@ from typing import Protocol
 from starlette.requests import Request
 
 from pinfill_service.api.choice import ChoiceResult
-from pinfill_service.api.guards import REQUEST_ID
+from pinfill_service.api.errors import REQUEST_ID
 from pinfill_service.api.remembered import RecentRequests, Remembered
 from pinfill_service.api.schemas.manage import (
     EntryEvictedEvent,

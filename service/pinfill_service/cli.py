@@ -23,23 +23,8 @@ from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
 
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
-COMMANDS = (
-    desktop.app,
-    serve,
-    status,
-    pin,
-    pins.unpin,
-    entries,
-    evict,
-    savings,
-    doctor,
-    demo,
-    bench,
-    batch,
-    selftest,
-    key,
-)
-for command in COMMANDS:
+app.command()(desktop.app)
+for command in (serve, status, pin, pins.unpin, entries, evict, savings, doctor, demo, bench, batch, selftest, key):
     app.command()(command)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")

@@ -17,7 +17,6 @@ from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
 from pinfill_app.settings import AppSettings
 from pinfill_app.single_instance import SingleInstance
-from pinfill_app.source_watching import SourceWatching
 from pinfill_app.state import Store
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
@@ -54,8 +53,6 @@ class PinfillApplication(QObject):
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
-        commands = Commands(self.client, self)
-        self._sources = SourceWatching(self.client, self.store, commands, self.notifications.tell, self)
         context = Context(
             self.client,
             self.store,
@@ -63,7 +60,7 @@ class PinfillApplication(QObject):
             self.settings,
             self._show_page,
             self.notifications.tell,
-            commands,
+            Commands(self.client, self),
         )
         self.window = MainWindow(context, pages)
         self.window.closed.connect(self.quit)

@@ -10,12 +10,11 @@ from PySide6.QtCore import QObject, Qt, Signal
 from shiboken6 import isValid
 
 from pinfill_app.background import in_background
-from pinfill_app.client import Client
-from pinfill_app.commands import Commands, Output
+from pinfill_app.commands import Output
 from pinfill_app.failure import Failure
 from pinfill_app.in_turn import InTurn
 from pinfill_app.refresher import Part
-from pinfill_app.state import Store
+from pinfill_app.windows.page import Context
 from pinfill_service.api.schemas.manage import Pin, PinChange, SourceFile
 from pinfill_service.pins.watching import SourceWatcher
 
@@ -31,29 +30,21 @@ class SourceWatching(QObject):
 
     _changed = Signal(str, str)  # from the watcher's thread: a pin's name, and what has happened
 
-    def __init__(
-        self,
-        client: Client,
-        store: Store,
-        commands: Commands,
-        tell: Callable[[str, str], None],
-        parent: QObject | None = None,
-    ) -> None:
-        """`tell` gets a title and a text when files cannot be watched."""
+    def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._client, self._store, self._commands, self._tell = client, store, commands, tell
+        self._context = context
         self._known: dict[str, list[SourceFile]] = {}
         self._updates, self._refreshes = InTurn(), InTurn()
         self._watcher: SourceWatcher | None = None  # belongs to whoever runs an update
         self._changed.connect(self._on_changed, Qt.ConnectionType.QueuedConnection)
-        store.pins_changed.connect(self._on_pins)
+        context.store.pins_changed.connect(self._on_pins)
 
     @property
     def is_watching(self) -> bool:
         return self._watcher is not None
 
     def _on_pins(self) -> None:
-        pins = [pin for pin in self._store.pins if pin.sources]
+        pins = [pin for pin in self._context.store.pins if pin.sources]
         known = {pin.name: pin.sources for pin in pins}
         if known != self._known:
             self._known = known
@@ -76,14 +67,14 @@ class SourceWatching(QObject):
         ended()
         if outcome is not None:  # the system has no watches left
             words = self.tr("{}. A pin whose file has changed is refreshed only when you ask for it.").format(outcome)
-            self._tell(self.tr("The files of pins cannot be watched"), words)
+            self._context.tell(self.tr("The files of pins cannot be watched"), words)
 
     def _report(self, name: str, why: str) -> None:
         if isValid(self):
             self._changed.emit(name, why)
 
     def _on_changed(self, name: str, why: str) -> None:
-        pin = next((pin for pin in self._store.pins if pin.name == name), None)
+        pin = next((pin for pin in self._context.store.pins if pin.name == name), None)
         if pin is None:
             return
         if pin.auto_refresh:
@@ -93,7 +84,7 @@ class SourceWatching(QObject):
 
     def _refresh(self, name: str, ended: Callable[[], None]) -> None:
         done = partial(self._on_refreshed, name, ended)
-        self._commands.run("pins", "refresh", "--no-wait", "--", name, done=done)
+        self._context.commands.run("pins", "refresh", "--no-wait", "--", name, done=done)
 
     def _on_refreshed(self, name: str, ended: Callable[[], None], outcome: Output | Failure) -> None:
         if isinstance(outcome, Failure):  # a file is gone, or cannot be read any more
@@ -101,9 +92,9 @@ class SourceWatching(QObject):
         ended()
 
     def _mark_stale(self, name: str, why: str) -> None:
-        self._client.patch(Pin, "pins", name, done=self._on_marked, body=PinChange(stale=why[:_STALE_LENGTH]))
+        self._context.client.patch(Pin, "pins", name, done=self._on_marked, body=PinChange(stale=why[:_STALE_LENGTH]))
 
     def _on_marked(self, answer: Pin | Failure) -> None:
         if isinstance(answer, Failure):  # it is gone by now, or the service is
             log.info("a pin whose file has changed could not be marked: %s", answer.message)
-        self._store.reload(Part.PINS)
+        self._context.store.reload(Part.PINS)

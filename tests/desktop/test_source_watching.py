@@ -13,28 +13,23 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.commands import Output
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.source_watching import SourceWatching
-from pinfill_app.state import Store
 from pinfill_service.api.schemas.manage import Pin, SourceFile
 from tests.support.desktop import LIMIT_MILLISECONDS
-from tests.support.prefixes import Asked, Script, ScriptedClient, ScriptedCommands, pin
+from tests.support.prefixes import Asked, Shown, pin
 
 
 class Watched:
     """What is watched, what was asked, and what was told."""
 
-    def __init__(self, qtbot: QtBot) -> None:
+    def __init__(self, qtbot: QtBot, home: Path) -> None:
         self._qtbot = qtbot
-        self.script = Script()
-        client = ScriptedClient(self.script)
-        self.store = Store(client)
-        self.told: list[tuple[str, str]] = []
-        commands = ScriptedCommands(client, self.script)
-        self.watching = SourceWatching(client, self.store, commands, lambda *words: self.told.append(words))
+        self._shown = Shown(home)
+        self.script, self.told = self._shown.script, self._shown.told
+        self.watching = SourceWatching(self._shown.context)
         self.script.answers["PATCH", "pins"] = lambda asked: pin(asked.path[1])
 
     def have(self, *pins: Pin) -> None:
-        self.store.pins = pins
-        self.store.pins_changed.emit()
+        self._shown.have(list(pins))
 
     def until_asked(self, *expected: Asked) -> None:
         def changes() -> list[Asked]:
@@ -48,8 +43,8 @@ class Watched:
 
 
 @pytest.fixture
-def watched(qtbot: QtBot) -> Iterator[Watched]:
-    made = Watched(qtbot)
+def watched(qtbot: QtBot, home: Path) -> Iterator[Watched]:
+    made = Watched(qtbot, home)
     yield made
     made.end()
 

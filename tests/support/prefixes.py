@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from pydantic import BaseModel
 from PySide6.QtCore import QLocale, QTimer
@@ -20,6 +21,7 @@ from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
+from pinfill_app.windows import prefixes
 from pinfill_app.windows.page import Context
 from pinfill_app.windows.prefixes import PrefixesPage
 from pinfill_service.api.schemas import manage
@@ -90,6 +92,7 @@ class Shown:
         self.store = Store(client)
         self.supervisor = Supervisor(_no_plan)
         self.supervisor.state = ServiceState.READY
+        self.told: list[tuple[str, str]] = []
         self.pages: list[tuple[str, dict[str, Any]]] = []
         self.context = Context(
             client,
@@ -97,10 +100,11 @@ class Shown:
             self.supervisor,
             AppSettings(home),
             lambda name, /, **hints: self.pages.append((name, hints)),
-            lambda title, text, /: None,
+            lambda title, text, /: self.told.append((title, text)),
             ScriptedCommands(client, self.script),
         )
-        self.page = PrefixesPage(self.context)
+        with patch.object(prefixes, "SourceWatching", lambda *_: None):  # its pins are of files that are not there
+            self.page = PrefixesPage(self.context)
 
     def have(self, pins: list[manage.Pin] | None = None, entries: list[manage.Entry] | None = None) -> None:
         """The service has these now; None: as before."""

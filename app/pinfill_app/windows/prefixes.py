@@ -12,6 +12,7 @@ from pinfill_app import units
 from pinfill_app.models.prefix_row import PrefixRow, entry_rows, pin_rows
 from pinfill_app.models.prefix_table import PrefixTable
 from pinfill_app.service_state import ServiceState
+from pinfill_app.source_watching import SourceWatching
 from pinfill_app.theme import MARGIN
 from pinfill_app.widgets.memory_bar import MemoryBar
 from pinfill_app.windows.notices import Notices
@@ -30,7 +31,9 @@ from pinfill_service.api.schemas.manage import Entry
 
 
 class PrefixesPage(Page):
-    """Rendered from the store; while it is hidden nothing is, and once it is shown all at once."""
+    """Rendered from the store; while it is hidden nothing is, and once it is shown all at once. The files of pins are
+    watched in any case.
+    """
 
     NAME = "prefixes"
     ICON = "prefixes"
@@ -50,6 +53,7 @@ class PrefixesPage(Page):
         self._memory = MemoryBar()
         self._stack = QStackedWidget()
         self._drop = DropSign(self)
+        self._sources = SourceWatching(context, self)
         self._entries: tuple[Entry, ...] = ()
         self._entry_rows: list[PrefixRow] = []  # of those
         self.setAcceptDrops(True)

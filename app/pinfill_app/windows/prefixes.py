@@ -74,8 +74,6 @@ class PrefixesPage(Page):
             self.pinning.request(str(hints["pin_request"]), hints.get("up_to"))
         elif "select" in hints:
             self._select_pin(str(hints["select"]))
-        else:
-            self.view.setFocus()
 
     # -- from the store --------------------------------------------------------------------------------------------
 

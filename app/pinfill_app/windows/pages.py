@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from pinfill_app.windows.page import Page
+from pinfill_app.windows.prefixes import PrefixesPage
 
-PAGES: tuple[type[Page], ...] = ()
+PAGES: tuple[type[Page], ...] = (PrefixesPage,)

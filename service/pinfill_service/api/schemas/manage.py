@@ -20,6 +20,7 @@
 | GET savings?days= | | Savings |
 | GET models | | Models |
 | POST models/{name}/pull | | 202 ModelTask; progress comes as events |
+| DELETE models/{name}/pull | | 202 ModelTask; `model.state` tells when it has stopped; 404 it is not being pulled |
 | POST models/{name}/load | | ModelTask, when it is loaded |
 | POST models/unload | | ModelTask |
 | DELETE models/{name} | | ModelTask |
@@ -42,7 +43,9 @@ API_VERSION = 1
 
 PinState = Literal["queued", "prefilling", "warm", "cold", "stale", "failed"]
 PinKind = Literal["text", "messages", "raw"]
-ModelState = Literal["loading", "draining", "loaded", "unloaded", "failed", "pulling", "pulled", "removed"]
+ModelState = Literal[
+    "loading", "draining", "loaded", "unloaded", "failed", "pulling", "pulled", "pull_stopped", "removed"
+]
 
 
 class _Schema(BaseModel):
@@ -409,12 +412,15 @@ class Status(_Schema):
 
 
 class ModelEntry(_Schema):
-    """A model of the catalogue, on this machine, or both. `bytes` are on disk when installed, else of the download."""
+    """A model of the catalogue, on this machine, or both. `bytes` are on disk when installed, else of the download.
+    `kv_bytes_per_token` is null where it is not known before the model is here.
+    """
 
     name: str
     title: str | None
     licence: str | None
     context_length: int | None
+    kv_bytes_per_token: int | None = None
     bytes: int
     installed: bool
     in_catalogue: bool

@@ -44,23 +44,23 @@ def request_rows(running: Iterable[RunningRequest], ended: Iterable[RequestSumma
 
 
 def columns() -> list[Column[RequestRow]]:
-    """With a column of bars, whose numbers stand behind it."""
+    """What each row shows, with a column of bars."""
     tr = QCoreApplication.translate
     return [
-        Column(tr("activity", "Time"), _time, 11, tip=date),
-        Column(tr("activity", "Client"), lambda row: row.client, 13),
-        Column(tr("activity", "Model"), lambda row: row.model, 18, explanation=tr("activity", "And the pin, behind @")),
+        Column(tr("activity", "Time"), _time, 12, tip=date),
+        Column(tr("activity", "Client"), lambda row: row.client, 15),
+        Column(tr("activity", "Model"), lambda row: row.model, 25, explanation=tr("activity", "And the pin, behind @")),
         Column(tr("activity", "Prompt"), lambda row: "", None, tip=counts),
+        Column(tr("activity", "Why"), why, 22, explanation=tr("activity", "Why not all of it was cached")),
         Column(tr("activity", "Cached"), lambda row: units.number(row.cached), 8, True),
         Column(tr("activity", "New"), lambda row: units.number(row.total - row.cached), 8, True),
         Column(
             tr("activity", "First word"),
             first_word,
-            11,
+            10,
             True,
             explanation=tr("activity", "How long it took to the first word of the answer"),
         ),
-        Column(tr("activity", "Why"), why, 26, explanation=tr("activity", "Why not all of it was cached")),
     ]
 
 

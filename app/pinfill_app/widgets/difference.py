@@ -10,7 +10,7 @@ from pinfill_app.theme import GRID, cached_color, processed_color
 
 Span = tuple[int, int]  # first character and end
 
-SHOWN_LINES = 4
+SHOWN_LINES = 3
 _MARK_OPACITY = 0.3
 
 
@@ -100,6 +100,7 @@ class _Pane(QPlainTextEdit):
         self.document().setDefaultTextOption(option)
 
     def show_text(self, text: str, span: Span, color: QColor) -> None:
+        self.setCurrentCharFormat(QTextCharFormat())  # or all of the text has that of the last mark
         self.setPlainText(text)
         mark, ground = QTextCharFormat(), QColor(color)
         ground.setAlphaF(_MARK_OPACITY)
@@ -124,7 +125,7 @@ class _Pane(QPlainTextEdit):
         return QSize(30 * self.fontMetrics().averageCharWidth(), SHOWN_LINES * self.fontMetrics().lineSpacing() + frame)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.sizeHint().width() // 2, self.sizeHint().height() // 2)
+        return QSize(self.sizeHint().width() // 2, self.sizeHint().height())
 
     def _use_fixed_font(self) -> None:
         font = QApplication.font()

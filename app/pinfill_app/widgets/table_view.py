@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from pinfill_app.models.keyed_table import KeyedTable
-from pinfill_app.theme import GRID
+from pinfill_app.theme import GRID, MARGIN
 
 R = TypeVar("R")
 
@@ -95,3 +95,12 @@ class TableView(QTableView, Generic[R]):
         places = self.selectionModel().selectedRows()
         if places and first.row() <= places[0].row() <= last.row():
             self.row_chosen.emit()
+
+
+def with_margins(view: QWidget) -> QWidget:
+    """A view where a page's text begins and ends, in a widget of its own."""
+    around = QWidget()
+    layout = QVBoxLayout(around)
+    layout.setContentsMargins(MARGIN, 0, MARGIN, 0)
+    layout.addWidget(view)
+    return around

@@ -18,12 +18,14 @@ from pinfill_app.tray_actions import copy
 from pinfill_app.widgets.bar_delegate import BarDelegate
 from pinfill_app.widgets.empty_state import EmptyState
 from pinfill_app.widgets.heading import heading
-from pinfill_app.widgets.table_view import TableView
+from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.activity_detail import ActivityDetail
 from pinfill_app.windows.no_service import why_no_service
 from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_app.windows.page import Context, Page
 from pinfill_service.api.schemas.manage import RequestDetail
+
+DETAIL_LINES = 15  # of text, at first
 
 
 class ActivityPage(Page):
@@ -67,10 +69,10 @@ class ActivityPage(Page):
     def _lay_out(self) -> None:
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
-        split.addWidget(self.view)
+        split.addWidget(with_margins(self.view))
         split.addWidget(self.detail)
         split.setStretchFactor(0, 1)
-        split.setSizes([10 * GRID, 8 * GRID])
+        split.setSizes([1, DETAIL_LINES * self.fontMetrics().lineSpacing()])
         self._stack = QStackedWidget()
         self._stack.addWidget(split)
         self._stack.addWidget(self.empty)

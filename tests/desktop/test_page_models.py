@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.model_import import ModelImport
-from pinfill_app.models.model_row import NOTHING, Fit, Memory, ModelRow
+from pinfill_app.models.model_row import NOTHING, STATE_COLUMN, Fit, Memory, ModelRow
 from pinfill_app.service_state import ServiceState
 from pinfill_app.windows import models_page
 from pinfill_app.windows.models_page import ModelsPage
@@ -83,8 +83,8 @@ def notice(page: Page, topic: str = "smollm2-135m") -> str:
 
 def test_models_are_listed_with_what_they_need(page: Page) -> None:
     page.have(models=(LOADED, model("mine", bytes=1_400_000_000, context_length=None, licence=None)))
-    assert cells(page) == ["smollm2-135m", "98 MB", "8,192", "Apache-2.0", "loaded", "loaded"]
-    assert cells(page, 1) == ["mine", "1.4 GB", NOTHING, NOTHING, "tight, up to 2.8 GB of 3.0 GB", "on this computer"]
+    assert cells(page) == ["smollm2-135m", "Apache-2.0", "loaded", "loaded", "8,192", "98 MB"]
+    assert cells(page, 1) == ["mine", NOTHING, "tight, up to 2.8 GB of 3.0 GB", "on this computer", NOTHING, "1.4 GB"]
     assert "377 MB of the 1.0 GB for prefixes" in page.page.detail.verdict.text()
     assert page.page.provider.text() == "smollm2-135m runs on CPU. CPU: no NPU was found."
     page.page.shown(select="mine")
@@ -95,7 +95,7 @@ def test_the_first_run_has_no_model(page: Page) -> None:
     page.client.answers["POST", "models"] = TASK
     page.have(status=status(None), models=(CATALOGUE,))
     assert "No model is loaded" in page.page.provider.text() and choices(page) == ["Pull"]
-    assert cells(page)[-1] == "can be pulled" and cells(page)[-2] == "fits, up to 196 MB of 3.0 GB"
+    assert cells(page)[2:4] == ["fits, up to 196 MB of 3.0 GB", "can be pulled"]
     page.page.view.activated.emit(page.page.table.index(0, 0))
     assert page.client.changes() == [("POST", "models", "smollm2-135m", "pull")]
 
@@ -103,14 +103,14 @@ def test_the_first_run_has_no_model(page: Page) -> None:
 def test_a_pull_is_shown_and_can_be_stopped(qtbot: QtBot, page: Page) -> None:
     page.client.answers["DELETE", "models"] = TASK
     page.have(models=(CATALOGUE.model_copy(update={"pulling": True}),))
-    assert cells(page)[-1] == "pulling" and choices(page) == ["Stop"]
+    assert cells(page)[STATE_COLUMN] == "pulling" and choices(page) == ["Stop"]
     progress = manage.ModelProgressEvent(name="smollm2-135m", stage="download", done=49_000_000, total=98_000_000)
     page.store.running.pull_progress(progress)
     page.store.progress_changed.emit()
-    assert cells(page)[-1] == "downloading 49 MB of 98 MB"
+    assert cells(page)[STATE_COLUMN] == "downloading 49 MB of 98 MB"
     assert not page.page.grab().isNull()
     page.page.actions_of_row.stop.trigger()
-    assert cells(page)[-1] == "stopping" and choices(page) == []
+    assert cells(page)[STATE_COLUMN] == "stopping" and choices(page) == []
     assert page.client.changes() == [("DELETE", "models", "smollm2-135m", "pull")]
     happens(page, "smollm2-135m", "pull_stopped")
     page.have(models=(CATALOGUE,))
@@ -149,11 +149,11 @@ def test_another_model_is_loaded_once_requests_have_ended(page: Page) -> None:
     page.page.actions_of_row.load.trigger()
     assert page.client.changes() == [("POST", "models", "mine", "load")]
     happens(page, "mine", "loading")
-    assert cells(page, 1)[-1] == "loading" and choices(page) == []
+    assert cells(page, 1)[STATE_COLUMN] == "loading" and choices(page) == []
     happens(page, "smollm2-135m", "draining")
-    assert "running requests" in cells(page, 1)[-1]
+    assert "running requests" in cells(page, 1)[STATE_COLUMN]
     happens(page, "another", "failed", "a pull of no concern")
-    assert "running requests" in cells(page, 1)[-1]
+    assert "running requests" in cells(page, 1)[STATE_COLUMN]
     happens(page, "mine", "loaded")
     page.have(models=(LOADED.model_copy(update={"loaded": False}), model("mine", loaded=True)))
     assert choices(page) == ["Unload"]
@@ -187,7 +187,9 @@ def test_removing_asks_and_says_what_is_lost(qtbot: QtBot, page: Page) -> None:
 
 def test_a_model_of_an_older_version_says_so_and_can_be_pulled_again(page: Page) -> None:
     page.have(models=(model("smollm2-135m", in_catalogue=True, outdated="It was converted by an older version."),))
-    assert choices(page) == ["Pull again", "Load", "Remove..."] and cells(page)[-1] == "made by an older Pinfill"
+    assert (
+        choices(page) == ["Pull again", "Load", "Remove..."] and cells(page)[STATE_COLUMN] == "made by an older Pinfill"
+    )
     assert "older version." in page.page.detail.verdict.text()
     page.page.view.menu_asked.emit(QPoint(0, 0))
     (menu,) = (menu for menu in page.page.findChildren(QMenu) if menu.isVisible())

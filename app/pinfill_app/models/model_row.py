@@ -74,8 +74,6 @@ def columns() -> list[Column[ModelRow]]:
     tr = QCoreApplication.translate
     return [
         Column(tr("models", "Model"), lambda row: row.name, 24, tip=lambda row: row.entry.title or row.name),
-        Column(tr("models", "Size"), lambda row: units.size(row.entry.bytes), 10, True),
-        Column(tr("models", "Context"), _context, 10, True, explanation=tr("models", "The longest prompt, in tokens")),
         Column(tr("models", "Licence"), lambda row: row.entry.licence or NOTHING, 14),
         Column(
             tr("models", "In memory"),
@@ -85,10 +83,12 @@ def columns() -> list[Column[ModelRow]]:
             explanation=tr("models", "How much it takes while it is loaded, of what is free on this computer"),
         ),
         Column(tr("models", "State"), state_text, None),
+        Column(tr("models", "Context"), _context, 10, True, explanation=tr("models", "The longest prompt, in tokens")),
+        Column(tr("models", "Size"), lambda row: units.size(row.entry.bytes), 10, True),
     ]
 
 
-STATE_COLUMN = 5
+STATE_COLUMN = 3
 
 
 def amounts(row: ModelRow) -> tuple[float, float, float] | None:

@@ -14,7 +14,7 @@ from pinfill_app.theme import GRID
 from pinfill_app.widgets.cached_bar import RADIUS, paint_bar
 
 Amounts = tuple[float, float, float]  # cached, processed, total
-WORDS_SHARE = 0.5  # of a cell with a bar and words
+WORDS_SHARE = 0.62  # of a cell with a bar and words
 
 
 class BarDelegate(QStyledItemDelegate):

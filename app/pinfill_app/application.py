@@ -25,6 +25,7 @@ from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_icon import Look, Sign, tray_icon
 from pinfill_app.tray_menu import TrayMenu
+from pinfill_app.units import use_locale
 from pinfill_app.unix_signals import UnixSignals
 from pinfill_app.window_notices import WindowNotices
 from pinfill_app.windows.main_window import MainWindow
@@ -140,6 +141,7 @@ class PinfillApplication(QObject):
 def run(*, minimised: bool) -> int:
     """The whole application; returns its exit code."""
     qt = QApplication(["pinfill"])
+    use_locale()
     qt.setApplicationName("Pinfill")
     qt.setDesktopFileName("pinfill")
     qt.setQuitOnLastWindowClosed(False)

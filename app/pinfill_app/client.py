@@ -13,7 +13,7 @@ from PySide6.QtNetwork import QNetworkReply, QNetworkRequest
 from shiboken6 import isValid
 
 from pinfill_app.failure import Failure, FailureKind
-from pinfill_app.network import HTTP_STATUS, direct_manager, request_to, too_late, unreachable
+from pinfill_app.network import HTTP_STATUS, content_of, direct_manager, request_to, too_late, unreachable
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -112,8 +112,8 @@ class Call(Generic[T]):
         forget: Callable[[Call[T]], None],
     ) -> None:
         self._reply, self._schema, self._done, self._forget = reply, schema, done, forget
-        self._aborted = False
-        reply.downloadProgress.connect(self._on_progress)
+        self._aborted = self._too_large = False
+        reply.readyRead.connect(self._on_ready)
         reply.finished.connect(self._on_finished)
 
     def abort(self) -> None:
@@ -122,8 +122,9 @@ class Call(Generic[T]):
         if isValid(self._reply) and self._reply.isRunning():
             self._reply.abort()
 
-    def _on_progress(self, received: int, _total: int) -> None:
-        if received > MAX_ANSWER_BYTES:
+    def _on_ready(self) -> None:
+        if self._reply.bytesAvailable() > MAX_ANSWER_BYTES:
+            self._too_large = True
             self._reply.abort()
 
     def _on_finished(self) -> None:
@@ -137,10 +138,12 @@ class Call(Generic[T]):
     def _outcome(self) -> T | Failure:
         address = self._reply.url().authority()
         status = self._reply.attribute(HTTP_STATUS)
-        content = bytes(self._reply.readAll().data())
+        content = content_of(self._reply)
         error = self._reply.error()
         if status is not None and status >= 400:
             return refusal(address, status, content)
+        if self._too_large:
+            return not_understood(address, status)
         if error in (QNetworkReply.NetworkError.TimeoutError, QNetworkReply.NetworkError.OperationCanceledError):
             return too_late(address)  # Qt tells a transfer that took too long as one that was cancelled
         if error is not QNetworkReply.NetworkError.NoError:

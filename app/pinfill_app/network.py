@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QUrl
-from PySide6.QtNetwork import QNetworkAccessManager, QNetworkProxy, QNetworkRequest
+from PySide6.QtNetwork import QNetworkAccessManager, QNetworkProxy, QNetworkReply, QNetworkRequest
 
 from pinfill_app.failure import Failure, FailureKind
 
@@ -23,11 +23,17 @@ def request_to(url: QUrl, key: str | None, seconds: float | None) -> QNetworkReq
     request = QNetworkRequest(url)
     for attribute in (QNetworkRequest.Attribute.CookieSaveControlAttribute, _COOKIES_SENT):
         request.setAttribute(attribute, QNetworkRequest.LoadControl.Manual)
+    request.setRawHeader(b"Accept-Encoding", b"identity")  # nothing that grows when it is unpacked
     if key is not None:
         request.setRawHeader(b"Authorization", f"Bearer {key}".encode())
     if seconds is not None:
         request.setTransferTimeout(round(seconds * 1000))
     return request
+
+
+def content_of(reply: QNetworkReply) -> bytes:
+    """What has arrived; nothing from a reply that was aborted."""
+    return bytes(reply.readAll().data()) if reply.isOpen() else b""
 
 
 def unreachable(address: str) -> Failure:

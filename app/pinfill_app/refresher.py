@@ -16,6 +16,7 @@ from pinfill_app.client import Call, Client
 from pinfill_app.failure import Failure, FailureKind
 
 SETTLE_MILLISECONDS = 50  # events come in groups
+NO_MODEL = "no_model"  # the service's code for it
 RETRY_MILLISECONDS = 5_000  # after a refusal
 
 
@@ -68,6 +69,11 @@ class Refresher(QObject):
             self._parts[part].stale = True
             self._arm(part, SETTLE_MILLISECONDS)
 
+    def mark_answers_under_way(self, part: Part) -> None:
+        """An answer that is on its way may be older than what is known by now: then the part is asked for again."""
+        if self._parts[part].call is not None:
+            self.mark(part)
+
     def stop(self) -> None:
         """Nothing is asked for any more, and no answer is waited for."""
         for progress in self._parts.values():
@@ -95,7 +101,8 @@ class Refresher(QObject):
         progress.call = None
         if isinstance(answer, Failure):
             self.failed.emit(part, answer)
-            progress.stale = answer.kind is not FailureKind.UNREACHABLE  # then the stream is lost too, and begins again
+            # A service that comes back begins a stream, and a model that is loaded is an event: both mark all parts.
+            progress.stale = answer.kind is not FailureKind.UNREACHABLE and answer.code != NO_MODEL
             if progress.stale:
                 self._arm(part, RETRY_MILLISECONDS)
             return

@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QObject, QStandardPaths, Signal
+from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 LOCK = "app.lock"
@@ -82,6 +82,5 @@ def _socket_name(home: Path) -> str:
     for a socket's.
     """
     digest = hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:16]
-    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.RuntimeLocation)
-    name = f"pinfill-{digest}"
-    return os.path.join(folder, name) if os.name == "posix" and folder else name
+    name, folder = f"pinfill-{digest}", os.environ.get("XDG_RUNTIME_DIR", "")
+    return os.path.join(folder, name) if os.path.isabs(folder) else name

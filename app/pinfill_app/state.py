@@ -14,7 +14,7 @@ from pinfill_app.client import Client
 from pinfill_app.events.parser import ServerEvent
 from pinfill_app.events.sse import EventStream
 from pinfill_app.failure import Failure
-from pinfill_app.refresher import Load, Part, Refresher
+from pinfill_app.refresher import NO_MODEL, Load, Part, Refresher
 from pinfill_app.running import Running
 from pinfill_service.api.schemas import manage
 
@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 REMEMBERED_REQUESTS = 500
 SAVINGS_DAYS = 30
+SAVINGS_MILLISECONDS = 5_000  # they are sums over the whole history
 PROGRESS_MILLISECONDS = 100  # between two signals about progress
 
 
@@ -118,8 +119,8 @@ class Store(QObject):
             Part.STATUS: Load(manage.Status, 400, self._on_status),
             Part.PINS: Load(manage.Pins, 400, self._on_pins),
             Part.ENTRIES: Load(manage.Entries, 800, self._on_entries),
-            Part.REQUESTS: Load(manage.Requests, 800, self._on_requests, {"limit": 100}),
-            Part.SAVINGS: Load(manage.Savings, 5_000, self._on_savings, {"days": SAVINGS_DAYS}),
+            Part.REQUESTS: Load(manage.Requests, 800, self._on_requests, {"limit": REMEMBERED_REQUESTS}),
+            Part.SAVINGS: Load(manage.Savings, SAVINGS_MILLISECONDS, self._on_savings, {"days": SAVINGS_DAYS}),
             Part.MODELS: Load(manage.Models, 800, self._on_models),
         }
 
@@ -162,7 +163,10 @@ class Store(QObject):
         self._set_connected(False, failure)
 
     def _on_failed(self, part: Part, failure: Failure) -> None:
-        log.warning("%s could not be loaded: %s", part.value, failure.message)
+        if part is Part.ENTRIES and failure.code == NO_MODEL:
+            self._on_entries(manage.Entries(entries=[]))
+        else:
+            log.warning("%s could not be loaded: %s", part.value, failure.message)
 
     def _on_received(self, event: ServerEvent) -> None:
         if event.name not in self._events:
@@ -192,6 +196,7 @@ class Store(QObject):
         self.requests = (event, *others)[:REMEMBERED_REQUESTS]
         self.requests_changed.emit()
         self.request_finished.emit(event)
+        self._refresher.mark_answers_under_way(Part.REQUESTS)
         self._refresher.mark(Part.STATUS, Part.PINS, Part.ENTRIES, Part.SAVINGS)
 
     def _on_pin_state(self, event: manage.PinStateEvent) -> None:

@@ -30,7 +30,21 @@ _SCHEMES = {
 def use_theme(theme: Theme) -> None:
     """Shows everything light or dark, or as the system does, from now on."""
     QApplication.setStyle("Fusion")
+    QApplication.setPalette(QPalette())  # the platform's
     QGuiApplication.styleHints().setColorScheme(_SCHEMES[theme])
+    if theme is Theme.DARK and not is_dark(QGuiApplication.palette()):  # a platform that has no schemes
+        QApplication.setPalette(_dark_palette())
+
+
+def _dark_palette() -> QPalette:
+    """Fusion's dark colours; what is not set here follows from these two."""
+    palette = QPalette(QColor("#3c3c3c"), QColor("#323232"))
+    palette.setColor(QPalette.ColorRole.Base, QColor("#242424"))
+    palette.setColor(QPalette.ColorRole.AlternateBase, QColor("#2b2b2b"))
+    palette.setColor(QPalette.ColorRole.Highlight, QColor("#2f7fb5"))
+    palette.setColor(QPalette.ColorRole.HighlightedText, QColor("#ffffff"))
+    palette.setColor(QPalette.ColorRole.Link, QColor("#7cb8e8"))
+    return palette
 
 
 def is_dark(palette: QPalette) -> bool:

@@ -50,7 +50,8 @@ def draw(look: Look, size: int) -> QPixmap:
     name = "pin" if look.sign in (Sign.READY, Sign.FAILED) else "pin-hollow"
     color = PIN if look.sign in (Sign.READY, Sign.WAITING) else REST
     if look.percent is None:
-        paint(painter, whole, name, color)
+        beyond = size * 0.06  # the drawing leaves a margin, which a panel has itself
+        paint(painter, whole.adjusted(-beyond, -beyond, beyond, beyond), name, color)
     else:
         _draw_ring(painter, whole, look.percent)
         inset = size * 0.2

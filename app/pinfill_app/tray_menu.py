@@ -103,8 +103,7 @@ class TrayMenu(QMenu):
     def _add_pinning(self) -> None:
         show_page = self._context.show_page
         self._entry(self.tr("Pin file..."), partial(show_page, "prefixes", pin_file=True))
-        clipboard = self._entry(self.tr("Pin clipboard..."), self._pin_clipboard)
-        clipboard.setEnabled(bool(QGuiApplication.clipboard().mimeData().hasText()))
+        self._entry(self.tr("Pin clipboard..."), self._pin_clipboard)
         last = self._submenu(self.tr("Pin last request"))
         for request in self._context.store.requests[:MOST_REQUESTS]:
             _add(last, self._about_request(request), partial(show_page, "prefixes", pin_request=request.id))
@@ -113,7 +112,12 @@ class TrayMenu(QMenu):
         self._entry(self.tr("Evict unpinned..."), self._actions.evict_unpinned).setEnabled(unpinned)
 
     def _pin_clipboard(self) -> None:
-        self._context.show_page("prefixes", pin_text=QGuiApplication.clipboard().text())
+        """Asked only now: another program has the text, and may take its time to hand it over."""
+        text = QGuiApplication.clipboard().text()
+        if text.strip():
+            self._context.show_page("prefixes", pin_text=text)
+        else:
+            self._context.tell(self.tr("The clipboard holds no text"), self.tr("Copy what is to be pinned first."))
 
     def _about_request(self, request: RequestSummary) -> str:
         return f"{units.clock(request.at)} {_short(request.client)} - {units.tokens(request.prompt_tokens)}"

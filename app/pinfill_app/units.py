@@ -7,6 +7,13 @@ from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 KB, MB, GB = 1_000, 1_000_000, 1_000_000_000
 
 
+def use_locale() -> None:
+    """The system's locale for all numbers; English where there is none, because "C" has no separators."""
+    system = QLocale.system()
+    english = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
+    QLocale.setDefault(english if system.language() is QLocale.Language.C else system)
+
+
 def _tr(text: str) -> str:
     return QCoreApplication.translate("units", text)
 
@@ -44,9 +51,10 @@ def duration(seconds: float) -> str:
 
 def rough_duration(seconds: float) -> str:
     """A sum that nobody needs to the second: 4.1 s, 21 min, 3 h 12 min."""
-    if 59.5 <= seconds < 3_570:
-        return _tr("{} min").format(number(round(seconds / 60)))
-    return duration(seconds)
+    if seconds < 59.5:
+        return duration(seconds)
+    minutes = round(seconds / 60)
+    return _tr("{} min").format(number(minutes)) if minutes < 60 else duration(minutes * 60)
 
 
 def ago(seconds: float) -> str:

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 
 from pinfill_service import __version__
 from pinfill_service.api import (
+    anthropic_messages,
     health,
     manage_entries,
     manage_events,
@@ -27,18 +28,22 @@ from pinfill_service.api import (
     manage_settings,
     manage_status,
     metrics,
+    ollama,
+    ollama_models,
     openai_chat,
     openai_completions,
     openai_models,
+    responses,
 )
 from pinfill_service.api.context import Application
-from pinfill_service.api.errors import add_error_handlers
+from pinfill_service.api.errors import ERROR_STATUSES, add_error_handlers
 from pinfill_service.api.events import EventHub
 from pinfill_service.api.guards import BodyLimit, Gatekeeper, RequestIds
 from pinfill_service.api.kept import Kept
 from pinfill_service.api.model_host import GiveBack, ModelHost
 from pinfill_service.api.pulls import Pulls
 from pinfill_service.api.recording import Recorder
+from pinfill_service.api.responses_store import ResponseStore
 from pinfill_service.api.schemas.openai import ErrorEnvelope
 from pinfill_service.engine.interface import Engine
 from pinfill_service.keys import active_key, check_binding
@@ -55,6 +60,10 @@ ROUTES = (
     openai_chat,
     openai_completions,
     openai_models,
+    responses,
+    ollama,
+    ollama_models,
+    anthropic_messages,
     manage_status,
     manage_entries,
     manage_pins,
@@ -108,9 +117,7 @@ def create_app(
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
-        responses={
-            status: {"model": ErrorEnvelope} for status in (400, 401, 403, 404, 405, 409, 413, 429, 500, 503, 507)
-        },
+        responses={status: {"model": ErrorEnvelope} for status in ERROR_STATUSES},
     )
     app.state.application = application
     add_error_handlers(app)
@@ -137,6 +144,7 @@ def _application(
         library=library,
         pulls=Pulls(library, hub.publish),
         kept=kept,
+        responses=ResponseStore(),
     )
     if kept is not None and loaded is not None:
         kept.attach(loaded)

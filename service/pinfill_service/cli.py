@@ -9,23 +9,44 @@ import typer
 
 from pinfill_service import __version__
 from pinfill_service.commands import app as desktop
-from pinfill_service.commands import models, pins
+from pinfill_service.commands import models, pins, rules
 from pinfill_service.commands.batch import batch
 from pinfill_service.commands.bench import bench
+from pinfill_service.commands.connect import connect
 from pinfill_service.commands.demo import demo
 from pinfill_service.commands.doctor import doctor
 from pinfill_service.commands.entries import entries, evict
 from pinfill_service.commands.key import key
+from pinfill_service.commands.launch import launch
 from pinfill_service.commands.pin import pin
 from pinfill_service.commands.savings import savings
+from pinfill_service.commands.selftest import selftest
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
 
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
-for command in (desktop.app, serve, status, pin, pins.unpin, entries, evict, savings, doctor, demo, bench, batch, key):
+for command in (
+    desktop.app,
+    serve,
+    status,
+    pin,
+    pins.unpin,
+    entries,
+    evict,
+    savings,
+    doctor,
+    launch,
+    connect,
+    demo,
+    bench,
+    batch,
+    selftest,
+    key,
+):
     app.command()(command)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")
+app.add_typer(rules.app, name="rules")
 
 
 def _print_version(wanted: bool) -> None:

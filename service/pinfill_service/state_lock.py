@@ -10,6 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from pinfill_service.state_version import bring_up_to_date
+
 LOCK = "service.lock"
 HOLDER = "service.json"
 
@@ -23,7 +25,9 @@ def state_lock(home: Path, port: int) -> Iterator[None]:
     """Holds `home` for this process, which serves on `port`, for others to read from HOLDER.
 
     The lock is the operating system's: it ends with the process, however that ends, so that a file left behind by a
-    dead one stops nobody. Raises StateFolderBusyError and OSError.
+    dead one stops nobody. A folder of an older version is brought up to date first.
+
+    Raises StateFolderBusyError, StateVersionError and OSError.
     """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(home / LOCK, mode=0o600)
@@ -33,6 +37,7 @@ def state_lock(home: Path, port: int) -> Iterator[None]:
         raise StateFolderBusyError(_sentence(home)) from None
     holder = home / HOLDER
     try:
+        bring_up_to_date(home)
         _write(holder, {"pid": os.getpid(), "port": port})
         yield
     finally:

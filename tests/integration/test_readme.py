@@ -11,7 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,17 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = "\n".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL))
 COMMANDS = [line[2:] for line in BLOCKS.splitlines() if line.startswith("$ ")]
 LIMIT_SECONDS = 600
+SERVED = (
+    "pin",
+    "pins",
+    "unpin",
+    "doctor",
+    "savings",
+    "status",
+    "entries",
+    "evict",
+    "rules",
+)  # they ask a running service
 
 
 def run(command: str, folder: Path, **environment: str) -> str:
@@ -99,6 +110,44 @@ def run_found(command: str, folder: Path) -> None:
     run(command, folder, HOME=str(folder), USERPROFILE=str(folder))
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the files the README names, beside the home of a running service."""
+    folder = tmp_path_factory.mktemp("served")
+    TinyLlama().write(folder / "model.gguf")
+    (folder / "rubric.md").write_text((ROOT / "resources" / "samples" / "essay-rubric.md").read_text()[:40])
+    for name, clock in (("one", "10:40"), ("two", "10:41")):
+        messages = [{"role": "system", "content": f"It is {clock}."}, {"role": "user", "content": "Hi"}]
+        (folder / f"{name}.json").write_text(json.dumps({"messages": messages}))
+    home = {"PINFILL_HOME": str(folder / "home")}
+    run("pinfill models import model.gguf", folder, **home)
+    words = [sys.executable, "-m", "pinfill_service.cli", "serve", "--port", "0", "--model", "model"]
+    variables = os.environ | home | {"PINFILL_API_KEY": "a-key"}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables) as server:
+        assert server.stdout is not None
+        assert any("http://127.0.0.1:" in line for line in server.stdout)
+        yield folder
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 0
+
+
+PINNING = [command for command in COMMANDS if command.split()[1] in SERVED]
+
+
+def test_the_commands_about_pins_one_after_the_other(served: Path) -> None:
+    """In the order of the README; each finds what the ones before it made."""
+    home = {"PINFILL_HOME": str(served / "home")}
+    outputs = {command: run(command, served, **home) for command in PINNING}
+    assert "model@rubric" in outputs["pinfill pin rubric.md"]
+    assert "warm" in outputs["pinfill pins"]
+    assert "equal to a cold run" in outputs["pinfill pins verify rubric"]
+    assert "rubric" in outputs["pinfill entries"]
+    assert "claude-billing-header" in outputs["pinfill rules"]
+    assert "1 warm" in outputs["pinfill status"]
+    assert "date or time" in outputs["pinfill doctor one.json two.json"]
+    assert json.loads(run("pinfill pins --json", served, **home)) == {"pins": []}
+
+
 RUNNERS: dict[str, Callable[[str, Path], None]] = {
     "python3 installers/dev.py run": run_dev,
     "python3 installers/dev.py test": run_tests,
@@ -112,7 +161,7 @@ RUNNERS: dict[str, Callable[[str, Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in PINNING])
 def test_a_command_of_the_readme(command: str, tmp_path: Path) -> None:
     RUNNERS[command](command, tmp_path)
 

@@ -49,6 +49,35 @@ def check_envelope(body: Any, *, code: str | None = None, param: str | None = No
     return error
 
 
+def assert_anthropic_error(response: httpx.Response, status: int, kind: str) -> str:
+    """Pins Anthropic's envelope. Its message."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    message, request_id = check_anthropic_envelope(response.json(), kind)
+    assert request_id == response.headers["request-id"] == response.headers["x-request-id"]
+    return message
+
+
+def check_anthropic_envelope(body: Any, kind: str | None = None) -> tuple[str, str]:
+    """(message, request id) of an error of this kind."""
+    assert set(body) == {"type", "error", "request_id"} and body["type"] == "error"
+    assert set(body["error"]) == {"type", "message"}
+    assert kind in (None, body["error"]["type"])
+    message, request_id = body["error"]["message"], body["request_id"]
+    assert isinstance(message, str) and message and request_id.startswith("req_")
+    return message, request_id
+
+
+def named_events(text: str) -> list[Any]:
+    """The data of every event, whose name is the same as the `type` in it."""
+    events = []
+    for block in text.split("\n\n")[:-1]:
+        name, data = block.split("\n")
+        events.append(json.loads(data.removeprefix("data: ")))
+        assert name == f"event: {events[-1]['type']}"
+    return events
+
+
 def sse_events(text: str) -> list[Any]:
     """The data of every event, "[DONE]" as a string; comments are left out."""
     blocks = [block for block in text.split("\n\n") if block and not block.startswith(":")]

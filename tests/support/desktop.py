@@ -22,7 +22,7 @@ from tests.support import fake_service
 
 LIMIT_MILLISECONDS = 30_000
 KEY = "a-key-for-tests"
-QUICK = Limits(probe=100, first_probe=50, answer=500, misses=3, stop=2_000, restarts=(20, 40), steady=60_000)
+QUICK = Limits(probe=100, first_probe=50, answer=1_500, misses=2, stop=2_000, restarts=(20, 40), steady=60_000)
 SERVICE = str(Path(pinfill_service.__file__).parents[1])
 
 

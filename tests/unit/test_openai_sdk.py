@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import openai
 import pytest
-import uvicorn
 
-from pinfill_service.application import create_app, listen, server_config
+from pinfill_service.application import listen
 from pinfill_service.engine.interface import EngineBusyError, EngineError
 from tests.support.client import KEY, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import llama_text
+from tests.support.server import serving
 
 TOKENIZER = llama_text().tokenizer
 REPLY = TOKENIZER.encode("Hi 🎉!")
-
-
-class ThreadedServer(uvicorn.Server):
-    """Says when it accepts connections."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.accepting = threading.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.accepting.set()
 
 
 @pytest.fixture
@@ -41,16 +28,8 @@ def engine() -> FakeEngine:
 
 @pytest.fixture
 def base_url(engine: FakeEngine) -> Iterator[str]:
-    flags = settings(port=0)
-    server = ThreadedServer(server_config(create_app(flags, engine, llama_text()), flags))
-    with listen(flags) as listener:
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        assert server.accepting.wait(LIMIT_SECONDS)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        server.should_exit = True
-        thread.join(LIMIT_SECONDS)
-    assert not thread.is_alive() and engine.closed
+    with serving(engine) as address:
+        yield f"{address}/v1"
 
 
 @pytest.fixture

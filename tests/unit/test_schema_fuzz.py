@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import schemathesis
@@ -15,7 +16,7 @@ from schemathesis.specs.openapi.checks import content_type_conformance, response
 from starlette.types import Receive, Scope, Send
 
 from pinfill_service.application import close, create_app
-from tests.support.client import AUTH, check_envelope, settings
+from tests.support.client import AUTH, check_anthropic_envelope, check_envelope, settings
 from tests.support.fake_engine import FakeEngine, Reply
 from tests.support.models import llama_text
 
@@ -49,11 +50,28 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
     close(app.state.application)
 
 
+def check_error(case: Case, body: Any) -> None:
+    asks_anthropic = any(name.lower() == "anthropic-version" for name in case.headers)
+    if case.path.startswith("/v1/messages") or (case.path.startswith("/v1/models") and asks_anthropic):
+        check_anthropic_envelope(body)
+    elif case.path.startswith("/api/"):
+        assert list(body) == ["error"] and isinstance(body["error"], str) and body["error"]
+    else:
+        check_envelope(body, code=body["error"]["code"], param=body["error"]["param"])
+
+
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_no_request_breaks_a_route(app: Lasting, mode: GenerationMode) -> None:
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=HEADERS)
     operations = [found.ok() for found in schema.get_all_operations()]
-    assert {operation.path for operation in operations} >= {"/v1/chat/completions", "/tokenize", "/pinfill/v1/pins"}
+    assert {operation.path for operation in operations} >= {
+        "/v1/chat/completions",
+        "/v1/messages",
+        "/v1/responses",
+        "/api/chat",
+        "/tokenize",
+        "/pinfill/v1/pins",
+    }
     for operation in operations:
         if operation.path in NOT_ASKED:
             continue
@@ -65,7 +83,6 @@ def test_no_request_breaks_a_route(app: Lasting, mode: GenerationMode) -> None:
         def check(case: Case) -> None:
             response = case.call_and_validate(headers=HEADERS, checks=CHECKS)
             if response.status_code >= 400:
-                body = response.json()
-                check_envelope(body, code=body["error"]["code"], param=body["error"]["param"])
+                check_error(case, response.json())
 
         check()

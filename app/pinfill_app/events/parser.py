@@ -66,7 +66,7 @@ class EventParser:
     def _line(self, line: bytes) -> ServerEvent | None:
         if not line:
             return self._dispatch()
-        self._size += len(line)
+        self._size += len(line) + 1
         name, _, value = line.decode("utf-8", "replace").partition(":")
         value = value.removeprefix(" ")
         if name == "data":

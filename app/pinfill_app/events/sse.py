@@ -8,7 +8,7 @@ from PySide6.QtNetwork import QNetworkReply
 from pinfill_app.client import API, not_understood, refusal
 from pinfill_app.events.parser import EventParser, StreamError
 from pinfill_app.failure import Failure
-from pinfill_app.network import HTTP_STATUS, direct_manager, request_to, too_late, unreachable
+from pinfill_app.network import HTTP_STATUS, content_of, direct_manager, request_to, too_late, unreachable
 
 QUIET_SECONDS = 45.0  # the service sends a comment every 15 s
 RETRY_MILLISECONDS = 1_000
@@ -74,7 +74,7 @@ class EventStream(QObject):
             self._announced = True
             self.began.emit(not self._parser.last_id)
         try:
-            events = self._parser.feed(bytes(reply.readAll().data()))
+            events = self._parser.feed(content_of(reply))
         except StreamError:
             reply.abort()
             return
@@ -104,7 +104,7 @@ def _is_stream(reply: QNetworkReply) -> bool:
 def _failure(reply: QNetworkReply) -> Failure:
     address, status = reply.url().authority(), reply.attribute(HTTP_STATUS)
     if status is not None and status >= 400:
-        return refusal(address, status, bytes(reply.readAll().data()))
+        return refusal(address, status, content_of(reply))
     if status is not None and not _is_stream(reply):
         return not_understood(address, status)
     late = (QNetworkReply.NetworkError.TimeoutError, QNetworkReply.NetworkError.OperationCanceledError)

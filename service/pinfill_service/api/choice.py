@@ -6,11 +6,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pinfill_service.engine.interface import Finished, Timings, Token, TokenLogprob
+from pinfill_service.engine.interface import Finished, Started, Timings, Token, TokenLogprob
+from pinfill_service.prompt.reply import Part, PlainReader, Reply, ReplyReader
 from pinfill_service.prompt.stops import StopMatcher
 from pinfill_service.prompt.tokenizer import TextTokenizer
 
-FinishReason = Literal["stop", "length"]
+FinishReason = Literal["stop", "length", "tool_calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +24,32 @@ class ScoredToken:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """Text that is certain now, and the tokens it is made of when log probabilities were asked for."""
+    """Text that is certain now, what of the answer it completes, and the tokens it is made of when log probabilities
+    were asked for.
+    """
 
     text: str = ""
     scores: tuple[ScoredToken, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.scores)
+        return bool(self.text or self.scores or self.parts)
 
 
 @dataclass(slots=True)
 class ChoiceResult:
-    """What is known of a choice. `finish_reason` and `timings` are set when it is complete."""
+    """What is known of a choice: its text, and what that text says. `finish_reason`, `stop` (the stop string that was
+    found, if one was) and `timings` are set when it is complete.
+    """
 
     text: str = ""
+    reply: Reply = field(default_factory=Reply)
     scores: list[ScoredToken] = field(default_factory=list)
     prompt_scores: tuple[TokenLogprob, ...] = ()
     generated: int = 0
-    miss_reason: str | None = None
+    started: Started | None = None  # None while it waits in the queue
     finish_reason: FinishReason | None = None
+    stop: str | None = None
     timings: Timings = field(default_factory=Timings)
 
 
@@ -51,9 +59,10 @@ class Choice:
     A token's log probability comes out with the text that it begins; tokens that begin in a stop string do not.
     """
 
-    def __init__(self, tokenizer: TextTokenizer, stops: tuple[str, ...]) -> None:
+    def __init__(self, tokenizer: TextTokenizer, stops: tuple[str, ...], reader: ReplyReader | None = None) -> None:
         self.result = ChoiceResult()
-        self._decoder = tokenizer.stream_decoder()
+        self._reader = reader or PlainReader()
+        self._decoder = tokenizer.stream_decoder(shown=self._reader.markers)
         self._stops = StopMatcher(stops)
         self._decoded = 0  # characters decoded, held back ones included
         self._emitted = 0
@@ -79,19 +88,28 @@ class Choice:
         text = ""
         if not self.stopped:
             text = self._match(self._decoder.flush()) + self._stops.flush()
+        delta = self._emit(text, last=not self.stopped, ended=True)
         self.result.timings = finished.timings
-        self.result.finish_reason = "length" if finished.reason == "length" and not self.stopped else "stop"
-        return self._emit(text, last=not self.stopped)
+        self.result.stop = self._stops.found
+        self.result.finish_reason = self._reason(finished)
+        return delta
+
+    def _reason(self, finished: Finished) -> FinishReason:
+        if finished.reason == "length" and not self.stopped:
+            return "length"
+        return "tool_calls" if self.result.reply.calls else "stop"
 
     def _match(self, text: str) -> str:
         self._decoded += len(text)
         return self._stops.push(text)[0]
 
-    def _emit(self, text: str, *, last: bool = False) -> Delta:
+    def _emit(self, text: str, *, last: bool = False, ended: bool = False) -> Delta:
         self._emitted += len(text)
         scores: list[ScoredToken] = []
         while self._scores and (last or self._scores[0].offset < self._emitted):
             scores.append(self._scores.popleft())
+        parts = (*self._reader.push(text), *(self._reader.flush() if ended else ()))
         self.result.text += text
+        self.result.reply.add(parts)
         self.result.scores += scores
-        return Delta(text, tuple(scores))
+        return Delta(text, tuple(scores), parts)

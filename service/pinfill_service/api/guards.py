@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pinfill_service.api.errors import ErrorAnswer, answer, answer_for
+from pinfill_service.api.errors import REQUEST_ID, ErrorAnswer, answer_for
 from pinfill_service.keys import is_loopback
 
-REQUEST_ID = "pinfill.request_id"  # where a request's scope keeps its name
 OPEN_PATHS = frozenset({("GET", "/livez"), ("HEAD", "/"), ("HEAD", "/api/hello")})
 
 _log = logging.getLogger(__name__)
@@ -22,8 +21,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class RequestIds:
-    """Outermost: names every request in `X-Request-Id` and turns an unexpected exception into a 500 that tells
-    nothing; the details go to the log under the same id.
+    """Outermost: names every request in `X-Request-Id` and, as Anthropic does, `Request-Id`, and turns an unexpected
+    exception into a 500 that tells nothing; the details go to the log under the same id.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -33,13 +32,14 @@ class RequestIds:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         request_id = scope[REQUEST_ID] = f"req_{uuid.uuid4().hex}"
+        names = [(name, request_id.encode()) for name in (b"x-request-id", b"request-id")]
         started = False
 
         async def send_named(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
+                message = {**message, "headers": [*message["headers"], *names]}
             await send(message)
 
         try:
@@ -48,7 +48,7 @@ class RequestIds:
             _log.exception("%s %s failed (%s)", scope["method"], scope["path"], request_id)
             if started:
                 raise
-            await answer_for(error).response()(scope, receive, send_named)
+            await answer_for(error).response(scope)(scope, receive, send_named)
 
 
 class Gatekeeper:
@@ -69,7 +69,7 @@ class Gatekeeper:
             headers = Headers(scope=scope)
             refused = self._check_host(headers) or self._check_origin(scope, headers) or self._check_key(scope, headers)
             if refused is not None:
-                return await refused.response()(scope, receive, send)
+                return await refused.response(scope)(scope, receive, send)
         await self._app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> ErrorAnswer | None:
@@ -77,7 +77,7 @@ class Gatekeeper:
         name = _host_name(values[0]) if len(values) == 1 else None
         if name is not None and (is_loopback(name) or name in self._allowed_hosts):
             return None
-        return answer(
+        return ErrorAnswer(
             403, "This host name is not allowed; add it to allowed_hosts in the settings.", code="host_not_allowed"
         )
 
@@ -85,7 +85,7 @@ class Gatekeeper:
         host = headers["host"]
         for origin in headers.getlist("origin"):
             if not _same_origin(origin, host):
-                return answer(403, "Requests from other web pages are refused.", code="origin_not_allowed")
+                return ErrorAnswer(403, "Requests from other web pages are refused.", code="origin_not_allowed")
         return None
 
     def _check_key(self, scope: Scope, headers: Headers) -> ErrorAnswer | None:
@@ -100,7 +100,7 @@ class Gatekeeper:
         message = (
             "The API key is not the right one." if offered else "An API key is needed: Authorization: Bearer <key>."
         )
-        return answer(401, message, code="invalid_api_key", headers={"WWW-Authenticate": "Bearer"})
+        return ErrorAnswer(401, message, code="invalid_api_key", headers={"WWW-Authenticate": "Bearer"})
 
 
 class BodyLimit:
@@ -118,10 +118,10 @@ class BodyLimit:
         body = None if too_large else await self._read(receive)
         if body is None:
             mib = self._limit >> 20
-            refused = answer(
+            refused = ErrorAnswer(
                 413, f"The body is larger than {mib} MiB.", code="body_too_large", headers={"Connection": "close"}
             )
-            return await refused.response()(scope, receive, send)
+            return await refused.response(scope)(scope, receive, send)
         first: Message | None = body
 
         async def replay() -> Message:

@@ -12,12 +12,12 @@ from functools import cached_property
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from pinfill_service.api.chat import OFF_LOOP_CHARACTERS
 from pinfill_service.api.choice import ChoiceResult, Delta
 from pinfill_service.api.context import Service, ServiceDep
-from pinfill_service.api.errors import ApiError
-from pinfill_service.api.json_text import SSE_DONE, sse_data
+from pinfill_service.api.errors import ApiError, answer_for
+from pinfill_service.api.json_text import SSE_DONE, SSE_MEDIA_TYPE, sse_comment, sse_data
 from pinfill_service.api.logprobs import LegacyLogprobs
-from pinfill_service.api.openai_chat import OFF_LOOP_CHARACTERS
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan, respond
 from pinfill_service.api.schemas.openai import MAX_PROMPTS, CompletionRequest
@@ -96,6 +96,8 @@ def _encode(service: Service, body: CompletionRequest, pin: VirtualModel) -> lis
 class CompletionDialect:
     """Writes `text_completion` objects, whole or as events. Choice i belongs to prompt i // n."""
 
+    media_type = SSE_MEDIA_TYPE
+
     def __init__(self, service: Service, body: CompletionRequest, prompts: Sequence[Prompt]) -> None:
         self._tokenizer = service.text.tokenizer
         self._prompts = prompts
@@ -111,11 +113,17 @@ class CompletionDialect:
             "model": service.engine.model.name,
         }
 
-    def opening(self) -> bytes:
+    def opening(self, results: Sequence[ChoiceResult]) -> bytes:
         if not self._echo or self._logprobs:  # with log probabilities the prompt waits for them
             return b""
         shown = [prompt.shown for prompt in self._prompts for _ in range(self._n)]
         return b"".join(self._chunk(index, text) for index, text in enumerate(shown))
+
+    def waiting(self, words: str) -> bytes:
+        return sse_comment(words)
+
+    def failed(self, error: Exception) -> bytes:
+        return sse_data(answer_for(error).openai())
 
     def prompt_scored(self, index: int, result: ChoiceResult) -> bytes:
         return self._chunk(index, self._prompt(index).shown, logprobs=self._prompt_lists(index, result))

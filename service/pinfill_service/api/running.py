@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,9 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from pinfill_service.api.choice import Choice, ChoiceResult, Delta
 from pinfill_service.api.context import Service
-from pinfill_service.api.errors import ApiError, answer_for
+from pinfill_service.api.errors import ApiError
 from pinfill_service.api.generation import Generation
-from pinfill_service.api.json_text import dump_bytes, sse_comment, sse_data
+from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.recording import NO_ORIGIN, Origin, Run, Watch
 from pinfill_service.api.sse import ClientGoneError, GenerationStream, until_disconnect
 from pinfill_service.engine.interface import (
@@ -26,6 +26,7 @@ from pinfill_service.engine.interface import (
     Failed,
     Finished,
     GenerationRequest,
+    Grammar,
     Progress,
     PromptScored,
     Sampling,
@@ -33,18 +34,32 @@ from pinfill_service.engine.interface import (
     Token,
 )
 from pinfill_service.prompt.chat import GenerationOptions
+from pinfill_service.prompt.reply import PlainReader, ReplyReader
 
 _log = logging.getLogger(__name__)
 
 KEEPALIVE_SECONDS = 2.0
+OPENING_SECONDS = 0.5  # how long an opening waits for the counts it may tell: clients give up on silence, not on this
 CLIENT_CLOSED_REQUEST = 499  # nginx's status, for the log: nobody is there to read it
 _SEED_MASK = (1 << 63) - 1
 
 
 class Dialect(Protocol):
-    """How an answer is written in one API. Stream parts are complete server-sent events."""
+    """How an answer is written in one API. Parts of a stream are complete events (or lines) of its `media_type`."""
 
-    def opening(self) -> bytes: ...
+    media_type: str
+
+    def opening(self, results: Sequence[ChoiceResult]) -> bytes:
+        """The beginning of a stream. Choices that still wait in the queue have not `started`."""
+        ...
+
+    def waiting(self, words: str) -> bytes:
+        """A sign of life while there is nothing to tell; `words` say what is going on."""
+        ...
+
+    def failed(self, error: Exception) -> bytes:
+        """The end of a stream that cannot be completed."""
+        ...
 
     def prompt_scored(self, index: int, result: ChoiceResult) -> bytes:
         """The prompt's log probabilities are known."""
@@ -65,12 +80,20 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Prompts (token ids), each to be continued `options.n` times. `origin` is that of the first one."""
+    """Prompts (token ids), each to be continued `options.n` times. `origin` is that of the first one.
+
+    `remember` is told the tokens of every reply, before the client sees its end. `session` names the conversation that
+    others go on from.
+    """
 
     prompts: Sequence[Sequence[int]]
     options: GenerationOptions
     prompt_logprobs: int | None = None
     origin: Origin = NO_ORIGIN
+    reader: Callable[[], ReplyReader] = PlainReader
+    remember: Callable[[Sequence[int]], None] | None = None
+    session: str = ""
+    grammar: Grammar | None = None
 
     @property
     def boundaries(self) -> Sequence[int]:
@@ -80,7 +103,7 @@ class Plan:
 
 async def respond(service: Service, request: Request, plan: Plan, dialect: Dialect, *, stream: bool) -> Response:
     """Submits the plan and answers. What the engine refuses at once is raised before any header is sent."""
-    run = Run(service.engine, plan.prompts, plan.options.n, plan.options.salt, plan.origin)
+    run = Run(service.engine, plan.prompts, plan.options.n, plan.options.salt, plan.origin, plan.remember)
     requests = engine_requests(service, plan)
     watch = service.app.recorder.watch(request, run)
     try:
@@ -90,7 +113,8 @@ async def respond(service: Service, request: Request, plan: Plan, dialect: Diale
         watch.end(())
         raise
     tokenizer, stop = service.text.tokenizer, plan.options.stop
-    running = Running(generation, [Choice(tokenizer, stop) for _ in range(len(plan.prompts) * plan.options.n)], watch)
+    choices = [Choice(tokenizer, stop, plan.reader()) for _ in requests]
+    running = Running(generation, choices, watch)
     if stream:
         return WatchedStream(generation, running, dialect)
     with generation:
@@ -128,6 +152,8 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
                     use_cache=options.use_cache,
                     prompt_logprobs=plan.prompt_logprobs,
                     boundaries=plan.boundaries,
+                    session=plan.session,
+                    grammar=plan.grammar,
                 )
             )
     return requests
@@ -154,23 +180,28 @@ class Running:
         return self.results
 
     async def stream(self, dialect: Dialect) -> AsyncGenerator[bytes, None]:
-        """Server-sent events: an opening at once, a comment after KEEPALIVE_SECONDS without another event, and at the
-        end the closing, or an error when the engine failed.
+        """The answer as it comes: an opening at once, or a little later with what is cached; a sign of life after
+        KEEPALIVE_SECONDS without another part; at the end the closing, or an error when the engine failed.
         """
         loop = asyncio.get_running_loop()
-        yield dialect.opening()
+        batch = await self._generation.next(OPENING_SECONDS)
+        for index, event in batch:
+            if isinstance(event, Started):
+                self._choices[index].result.started = event
+        yield dialect.opening(self.results)
         due = loop.time() + KEEPALIVE_SECONDS
-        while self._generation.running:
-            batch = await self._generation.next(max(due - loop.time(), 0.0))
+        while batch or self._generation.running:
             part, failure = self._write_all(batch, dialect)
             if failure is not None:
-                yield part + sse_data(answer_for(failure).body)
+                yield part + dialect.failed(failure)
                 return
             if not part and loop.time() >= due:
-                part = sse_comment(self._waiting_for())
+                part = dialect.waiting(self._waiting_for())
             if part:
                 yield part
                 due = loop.time() + KEEPALIVE_SECONDS
+            running = self._generation.running
+            batch = await self._generation.next(max(due - loop.time(), 0.0)) if running else []
         yield dialect.closing(self.results)
 
     def _take(self, index: int, event: Event) -> Delta:
@@ -184,6 +215,7 @@ class Running:
                 self._prefill = None
                 return delta
             case Finished():
+                self.watch.finished(index)
                 return choice.finish(event)
             case Failed():
                 self.watch.failed(event.error)
@@ -192,7 +224,7 @@ class Running:
                 choice.result.prompt_scores = event.logprobs
             case Started():
                 self.watch.started(index, event)
-                choice.result.miss_reason = event.miss_reason
+                choice.result.started = event
                 self._prefill = Progress(event.cached_tokens, event.prompt_tokens)
             case Progress():
                 self.watch.progress(index, event)
@@ -229,7 +261,7 @@ class WatchedStream(GenerationStream):
     """A streamed answer, recorded when it has ended, however that came about."""
 
     def __init__(self, generation: Generation, running: Running, dialect: Dialect) -> None:
-        super().__init__(generation, running.stream(dialect))
+        super().__init__(generation, running.stream(dialect), dialect.media_type)
         self._running = running
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -38,14 +38,13 @@ async def until_disconnect(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
 
 
 class GenerationStream(Response):
-    """Server-sent events made from a generation, which is cancelled when the client goes away.
+    """A stream made from a generation, which is cancelled when the client goes away.
 
     Headers go out at once: some clients give up on a server that is silent while it prefills.
     """
 
-    media_type = "text/event-stream"
-
-    def __init__(self, generation: Generation, events: AsyncGenerator[bytes, None]) -> None:
+    def __init__(self, generation: Generation, events: AsyncGenerator[bytes, None], media_type: str) -> None:
+        self.media_type = media_type
         self._generation = generation
         self._events = events
         self.status_code = 200

@@ -36,7 +36,7 @@ def timings(prompt_lengths: Sequence[int], results: Sequence[ChoiceResult]) -> d
     predicted_ms = 1000 * max((result.timings.decode_seconds for result in results), default=0.0)
     return {
         "cache_n": sum(each.cached_tokens for each in first),
-        "cache_reason": results[0].miss_reason if results else None,
+        "cache_reason": results[0].started.miss_reason if results and results[0].started else None,
         "prompt_n": prompt_n,
         "prompt_ms": prompt_ms,
         "prompt_per_token_ms": _ratio(prompt_ms, prompt_n),

@@ -10,6 +10,7 @@ import tomllib
 
 from pydantic import ValidationError
 
+from pinfill_service.agents.agent import AgentError
 from pinfill_service.commands.console import CommandError
 from pinfill_service.engine.interface import EngineError
 from pinfill_service.engine.layout import LayoutError
@@ -22,9 +23,11 @@ from pinfill_service.models.gguf_file import GgufError
 from pinfill_service.prompt.template import TemplateError
 from pinfill_service.prompt.tokenizer import TokenizerError
 from pinfill_service.resources import ResourceMissingError
+from pinfill_service.state_version import StateVersionError
 
 _SPEAK_FOR_THEMSELVES = (
     CommandError,
+    AgentError,
     ModelError,
     GgufError,
     KeyringUnavailableError,
@@ -37,6 +40,7 @@ _SPEAK_FOR_THEMSELVES = (
     TokenizerError,
     TemplateError,
     ResourceMissingError,
+    StateVersionError,
 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pinfill_service.pins.errors import PinContentError
-from pinfill_service.prompt.chat import ChatRequest, Message, normalise
+from pinfill_service.prompt.chat import ChatRequest, Message, normalise, tool_name
 from pinfill_service.prompt.template import TemplateError
 from pinfill_service.prompt.text_model import TextModel
 
@@ -115,7 +115,8 @@ def put_in_front(content: PinContent, chat: ChatRequest) -> ChatRequest:
 
     A pin that is a system prompt and the request's own leading one become one message, joined by a blank line, as if
     the client had sent both. Behind a longer pin the request's stays where it is: moving it would change the cached
-    prefix. Tools of a name the pin has already are left out. Raises PinContentError for a raw text.
+    prefix. Tools of a name the pin has already are left out; marks move with their messages. Raises PinContentError for
+    a raw text.
     """
     if content.kind == "raw":
         raise PinContentError("This pin is a text that /v1/completions continues; chat cannot begin with it.")
@@ -124,15 +125,12 @@ def put_in_front(content: PinContent, chat: ChatRequest) -> ChatRequest:
     if len(pinned) == 1 and [message.get("role") for message in both] == ["system", "system"]:
         own = (*normalise(both), *own[1:])
         pinned = ()
+    messages = (*pinned, *own)
     names = {tool_name(tool) for tool in content.tools}
     tools = (*content.tools, *(tool for tool in chat.tools if tool_name(tool) not in names))
-    return replace(chat, messages=(*pinned, *own), tools=tools)
-
-
-def tool_name(tool: Mapping[str, Any]) -> str:
-    """The name of a tool definition, in OpenAI's form or a flat one."""
-    function = tool.get("function")
-    return str((function if isinstance(function, Mapping) else tool).get("name", ""))
+    moved = len(messages) - len(chat.messages)
+    marks = tuple(mark + moved if mark >= 0 else mark for mark in chat.hints.marks)
+    return replace(chat, messages=messages, tools=tools, hints=replace(chat.hints, marks=marks))
 
 
 def split_model(model: str | None) -> tuple[str | None, str | None]:

@@ -17,23 +17,24 @@ class StopMatcher:
         self._stops = tuple(stop for stop in stops if stop)
         self._longest = max(map(len, self._stops), default=0)
         self._held = ""
-        self._stopped = False
+        self.found: str | None = None  # the stop string at which the text ended
 
     @property
     def stopped(self) -> bool:
-        return self._stopped
+        return self.found is not None
 
     def push(self, text: str) -> tuple[str, bool]:
         """(text that is certain now, whether a stop string was found). Nothing comes after a stop."""
-        if self._stopped:
+        if self.stopped:
             return "", True
         if not self._stops:
             return text, False
         held = self._held + text
-        found = [(at + len(stop), at) for stop in self._stops if (at := held.find(stop)) >= 0]
+        found = [(at + len(stop), at, stop) for stop in self._stops if (at := held.find(stop)) >= 0]
         if found:
-            self._held, self._stopped = "", True
-            return held[: min(found)[1]], True
+            _, at, self.found = min(found)
+            self._held = ""
+            return held[:at], True
         keep = len(held) - self._undecided(held)
         self._held = held[keep:]
         return held[:keep], False

@@ -1,0 +1,1 @@
+"""What this machine offers, what of it Pinfill uses, and whether answers come and are right."""

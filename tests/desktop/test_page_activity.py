@@ -111,6 +111,48 @@ def underlined(pane: QPlainTextEdit) -> str:
     return marked
 
 
+def rules(on: bool) -> manage.SettingsView:
+    dates = manage.PromptRule(
+        name="dates",
+        title="Dates stand behind",
+        description="It moves dates.",
+        default=False,
+        on=on,
+        prevents=["clock"],
+    )
+    return manage.SettingsView(values={}, changeable=[], needs_restart=[], rules=[dates])
+
+
+def test_a_rule_that_helps_is_offered_until_it_is_on(qtbot: QtBot, activity: Activity) -> None:
+    activity.client.answers["GET", "settings"] = rules(on=False)
+    activity.client.answers["PATCH", "settings"] = Failure(FailureKind.REFUSED, "settings.toml cannot be written.")
+    activity.have(requests=(SLOW, request("quick")))
+    activity.page.shown(select="slow")
+    offer = activity.page.offer
+    qtbot.waitUntil(offer.isVisible)
+    assert offer.question.text() == 'Turn on the rule "Dates stand behind"?' and not offer.description.isVisible()
+    offer.why.click()
+    assert offer.description.isVisible() and offer.description.text() == "It moves dates."
+    offer.turn_on.click()
+    qtbot.waitUntil(lambda: "cannot be written" in activity.page.notices.texts.get("rule", ""))
+    assert activity.client.asked[-1] == Asked("PATCH", ("settings",), {"rules": {"dates": True}}) and offer.isVisible()
+    activity.client.answers["PATCH", "settings"] = rules(on=True)
+    offer.turn_on.click()
+    qtbot.waitUntil(lambda: not offer.isVisible())
+    assert "from now on" in activity.page.notices.texts["rule"]
+    activity.page.shown(select="quick")
+    assert not offer.isVisible()
+
+
+def test_a_finding_of_which_only_the_place_is_kept(activity: Activity) -> None:
+    kept = manage.Finding(kind="clock", position_tokens=1_210, segment="system")
+    activity.have(requests=(SLOW.model_copy(update={"finding": kept}),))
+    activity.page.shown(select="slow")
+    assert cells(activity)[4] == "left what is cached at token 1,210"
+    assert activity.page.detail.finding.text() == 'Left what is cached at token 1,210, in "system".'
+    assert not activity.page.detail.texts.isVisible() and not activity.page.detail.suggestion.isVisible()
+
+
 def test_the_beginning_of_a_request_is_pinned_up_to_a_segment(qtbot: QtBot, activity: Activity) -> None:
     activity.have(requests=(SLOW,))
     known(qtbot, activity)

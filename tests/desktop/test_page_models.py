@@ -55,7 +55,7 @@ LOADED = model("smollm2-135m", installed=True, in_catalogue=True, loaded=True, k
 def page(qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     monkeypatch.setattr(models_page.psutil, "virtual_memory", lambda: type("Memory", (), {"available": FREE}))
     with english(), shown(qtbot, ModelsPage, home) as made:
-        view = manage.SettingsView(values={"memory_budget_mib": 1_000}, changeable=[], needs_restart=[])
+        view = manage.SettingsView(values={"memory_budget_mib": 1_000}, changeable=[], needs_restart=[], rules=[])
         made.client.answers["GET", "settings"] = view
         made.page.shown()
         qtbot.waitUntil(lambda: made.page._budget == 1_000 << 20)

@@ -93,7 +93,10 @@ def why(row: RequestRow) -> str:
         return tr("activity", "failed: {}").format(row.summary.error)
     if row.summary.finish_reason == "cancelled":
         return tr("activity", "cancelled")
-    return row.summary.finding.explanation if row.summary.finding is not None else ""
+    finding = row.summary.finding
+    if finding is None or finding.explanation or finding.position_tokens is None:
+        return finding.explanation if finding is not None else ""
+    return tr("activity", "left what is cached at token {}").format(units.number(finding.position_tokens))
 
 
 def date(row: RequestRow) -> str:

@@ -20,6 +20,7 @@ from pinfill_app.widgets.empty_state import EmptyState
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.activity_detail import ActivityDetail
+from pinfill_app.windows.activity_rules import RuleOffer
 from pinfill_app.windows.no_service import why_no_service
 from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_app.windows.page import Context, Page
@@ -41,8 +42,9 @@ class ActivityPage(Page):
         self.view.setItemDelegateForColumn(
             BAR_COLUMN, BarDelegate(lambda row: (row.cached, row.processed, row.total), self.view)
         )
-        self.detail = ActivityDetail(self._pin_up_to)
         self.notices = Notices()
+        self.offer = RuleOffer(context.client, self.notices)
+        self.detail = ActivityDetail(self._pin_up_to, self.offer)
         self.empty = EmptyState()
         self.summary = QLabel()
         self._known: RequestDetail | None = None
@@ -57,6 +59,7 @@ class ActivityPage(Page):
 
     def shown(self, **hints: Any) -> None:
         """`select`: the id of a request."""
+        self.offer.look()
         self._render()
         if "select" in hints:
             self.view.choose(str(hints["select"]))

@@ -12,6 +12,7 @@ from pinfill_app import units
 from pinfill_app.models.request_row import RequestRow, counts, date
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.difference import Difference
+from pinfill_app.windows.activity_rules import RuleOffer
 from pinfill_service.api.schemas.manage import Finding, RequestDetail, RequestSegment, RequestSummary
 
 _SEPARATOR = " \N{MIDDLE DOT} "
@@ -25,9 +26,9 @@ PinUpTo = Callable[[str, str | None], None]  # a request's id, and the label of 
 class ActivityDetail(QFrame):
     """Rendered from a row, and from what is remembered of the request as soon as that is known."""
 
-    def __init__(self, pin_up_to: PinUpTo, parent: QWidget | None = None) -> None:
+    def __init__(self, pin_up_to: PinUpTo, offer: RuleOffer, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._pin_up_to = pin_up_to
+        self._pin_up_to, self._offer = pin_up_to, offer
         self.title, self.facts, self.finding, self.suggestion = (_text_label() for _ in range(4))
         font = self.title.font()
         font.setBold(True)
@@ -66,6 +67,7 @@ class ActivityDetail(QFrame):
         layout.addWidget(self.finding)
         layout.addWidget(self.texts, 1)
         layout.addWidget(self.suggestion)
+        layout.addWidget(self._offer)
         layout.addStretch(0)
 
     # -- words -----------------------------------------------------------------------------------------------------
@@ -98,6 +100,7 @@ class ActivityDetail(QFrame):
         ):
             label.setText(words)
             label.setVisible(bool(words))
+        self._offer.show_finding(finding)
         has_texts = finding is not None and bool(finding.before or finding.after)
         self.texts.setVisible(has_texts)
         if finding is not None and has_texts:
@@ -109,7 +112,7 @@ class ActivityDetail(QFrame):
         where = self.tr("Left what is cached at token {}").format(units.number(finding.position_tokens))
         if finding.segment is not None:
             where = self.tr('{}, in "{}"').format(where, finding.segment)
-        return f"{where}. {finding.explanation}"
+        return f"{where}. {finding.explanation}".strip()
 
     # -- pinning ---------------------------------------------------------------------------------------------------
 

@@ -445,7 +445,7 @@ class ModelTask(_Schema):
 
 class PromptRule(_Schema):
     """A change that is made to requests before they become prompts, so that what means the same is the same.
-    `default`: whether it is on where nobody chose.
+    `default`: whether it is on where nobody chose. `prevents`: kinds of findings.
     """
 
     name: str
@@ -453,6 +453,7 @@ class PromptRule(_Schema):
     description: str
     default: bool
     on: bool
+    prevents: list[str] = Field(default_factory=list)
 
 
 class SettingsView(_Schema):

@@ -6,7 +6,7 @@ import json
 import sys
 
 from pydantic import ValidationError
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_service.api.schemas.manage import ModelProgressEvent
@@ -29,6 +29,9 @@ class ModelImport(QObject):
         self._stopped = False
         self._rest, self._last_words = b"", ""
         self._killer = QTimer(self, singleShot=True, interval=STOP_MILLISECONDS)
+        application = QCoreApplication.instance()
+        if application is not None:
+            application.aboutToQuit.connect(self.end_now)
 
     @property
     def is_running(self) -> bool:
@@ -56,6 +59,12 @@ class ModelImport(QObject):
             self._stopped = True
             self._process.closeWriteChannel()
             self._killer.start()
+
+    def end_now(self) -> None:
+        """Stops, and waits for it: the application ends."""
+        if self._process is not None:
+            self.stop()
+            self._process.waitForFinished(STOP_MILLISECONDS)
 
     def _on_errors(self) -> None:
         assert self._process is not None

@@ -241,10 +241,14 @@ def test_what_is_no_model_is_told(qtbot: QtBot, page: Page, tmp_path: Path) -> N
     assert notice(page, "import").startswith("broken.gguf was not imported. broken.gguf")
 
 
-def test_a_stopped_import_leaves_nothing(qtbot: QtBot, page: Page, home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["stop", "end_now"])
+def test_a_stopped_import_leaves_nothing(qtbot: QtBot, page: Page, home: Path, tmp_path: Path, end: str) -> None:
     source = TinyLlama(layers=60, hidden=256, feed_forward=1024, vocabulary=4_000).write(tmp_path / "large.gguf")
-    page.page.importing.running.progressed.connect(lambda event: event.stage == "layers" and page.page.importing.stop())
+    running = page.page.importing.running
     page.page.importing.import_path(str(source))
+    with qtbot.waitSignal(running.progressed, timeout=LIMIT_MILLISECONDS, check_params_cb=lambda each: each.done > 0):
+        pass
+    getattr(running, end)()
     imported(qtbot, page)
     assert "Nothing of it is kept" in notice(page, "import")
     assert [path.name for path in (home / "models").iterdir() if not path.name.endswith(".lock")] == []

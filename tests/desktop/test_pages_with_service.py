@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
+from pinfill_app.plan import make_plan
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
@@ -18,16 +20,24 @@ from pinfill_app.supervisor import Supervisor
 from pinfill_app.windows.activity import ActivityPage
 from pinfill_app.windows.models_page import ModelsPage
 from pinfill_app.windows.page import Context
+from pinfill_app.windows.pin_prefix_dialogs import PinRequestDialog
+from pinfill_app.windows.prefixes import PrefixesPage
 from pinfill_app.windows.savings import SavingsPage
 from tests.support.desktop import LIMIT_MILLISECONDS
-from tests.support.pages import english, never_a_plan
+from tests.support.pages import english
 from tests.support.real_service import KEY, MODEL, real_service
 
 
 @pytest.fixture
-def context(home: Path) -> Iterator[Context]:
+def asked_for() -> list[tuple[str, dict[str, Any]]]:
+    """The pages that were to be shown, with their hints."""
+    return []
+
+
+@pytest.fixture
+def context(home: Path, asked_for: list[tuple[str, dict[str, Any]]]) -> Iterator[Context]:
     client = Client()
-    store, supervisor = Store(client), Supervisor(never_a_plan)
+    store, supervisor = Store(client), Supervisor(lambda: make_plan("info"))
     supervisor.state = ServiceState.READY
     with english(), real_service(home) as url:
         store.follow(url, KEY)
@@ -36,14 +46,16 @@ def context(home: Path) -> Iterator[Context]:
             store,
             supervisor,
             AppSettings(home),
-            lambda name, /, **hints: None,
+            lambda name, /, **hints: asked_for.append((name, hints)),
             lambda title, text, /: None,
             Commands(client),
         )
         store.leave()
 
 
-def test_the_pages_show_what_a_service_does(qtbot: QtBot, context: Context) -> None:
+def test_the_pages_show_what_a_service_does(
+    qtbot: QtBot, context: Context, asked_for: list[tuple[str, dict[str, Any]]]
+) -> None:
     activity, savings, models = ActivityPage(context), SavingsPage(context), ModelsPage(context)
     for page in (activity, savings, models):
         qtbot.addWidget(page)
@@ -66,6 +78,17 @@ def test_the_pages_show_what_a_service_does(qtbot: QtBot, context: Context) -> N
     until(activity.detail.pin.isEnabled)
     labels = [action.text() for action in activity.detail.menu.actions()]
     assert labels[0].startswith("system: ") and "generation" not in "".join(labels)
+
+    activity.detail.menu.actions()[0].trigger()
+    ((name, hints),) = asked_for
+    prefixes = PrefixesPage(context)
+    qtbot.addWidget(prefixes)
+    prefixes.show()
+    prefixes.shown(**hints)
+    until(lambda: prefixes.findChild(PinRequestDialog) is not None)
+    dialog = prefixes.findChild(PinRequestDialog)
+    assert isinstance(dialog, PinRequestDialog) and (name, dialog.up_to) == (PrefixesPage.NAME, "system")
+    dialog.reject()
 
     until(lambda: bool(savings.rows) and savings.rows[0].requests == 2)
     assert savings.rows[0].cached_tokens == second.cached and savings.plots is not None

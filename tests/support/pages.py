@@ -71,8 +71,7 @@ class ScriptedClient(Client):
         return Failure(FailureKind.REFUSED, f"Nothing is scripted for {asked}.")
 
 
-def never_a_plan() -> Any:
-    """For a supervisor that is only looked at."""
+def _no_plan() -> Any:
     raise AssertionError("no service is started in these tests")
 
 
@@ -82,7 +81,7 @@ class Shown(Generic[P]):
     def __init__(self, kind: type[P], home: Path) -> None:
         self.client = ScriptedClient()
         self.store = Store(self.client)
-        self.supervisor = Supervisor(never_a_plan)
+        self.supervisor = Supervisor(_no_plan)
         self.supervisor.state = ServiceState.READY
         self.pages: list[tuple[str, dict[str, Any]]] = []
         self.context = Context(

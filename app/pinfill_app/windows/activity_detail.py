@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.models.request_row import RequestRow, counts, date
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.difference import Difference
+from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.activity_rules import RuleOffer
 from pinfill_service.api.schemas.manage import Finding, RequestDetail, RequestSegment, RequestSummary
 
@@ -35,7 +36,7 @@ class ActivityDetail(QFrame):
         self.title.setFont(font)
         self.texts = Difference()
         self.menu = QMenu(self)
-        self.pin = QPushButton(self.tr("&Pin this prefix up to"))
+        self.pin = PrimaryButton(self.tr("&Pin this prefix up to"))
         self.pin.setMenu(self.menu)
         self._lay_out()
         self.show_row(None)

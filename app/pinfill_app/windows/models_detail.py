@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from pinfill_app import units
 from pinfill_app.models.model_row import ModelRow, fit_sentence, state_text
 from pinfill_app.theme import GRID, MARGIN
-from pinfill_app.widgets.action_button import ActionButton
+from pinfill_app.widgets.action_button import ActionButton, PrimaryActionButton
 from pinfill_app.windows.models_actions import ModelActions
 from pinfill_service.api.schemas.manage import ModelEntry
 
@@ -31,7 +31,8 @@ class ModelDetail(QFrame):
         buttons = QHBoxLayout()
         buttons.setSpacing(GRID)
         for action in actions.all:
-            buttons.addWidget(ActionButton(action, self))
+            kind = PrimaryActionButton if action in (actions.pull, actions.load) else ActionButton
+            buttons.addWidget(kind(action, self))
         buttons.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)

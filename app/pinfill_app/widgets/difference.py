@@ -10,7 +10,7 @@ from pinfill_app.theme import GRID, cached_color, processed_color
 
 Span = tuple[int, int]  # first character and end
 
-SHOWN_LINES = 4
+SHOWN_LINES = 3
 _MARK_OPACITY = 0.3
 
 

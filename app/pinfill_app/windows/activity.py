@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLabel, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.client import Call
@@ -26,7 +26,7 @@ from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_app.windows.page import Context, Page
 from pinfill_service.api.schemas.manage import RequestDetail
 
-DETAIL_LINES = 15  # of text, at first
+DETAIL_LINES = 19  # of text, at first
 
 
 class ActivityPage(Page):
@@ -73,7 +73,11 @@ class ActivityPage(Page):
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(with_margins(self.view))
-        split.addWidget(self.detail)
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(self.detail)
+        split.addWidget(scroll)
         split.setStretchFactor(0, 1)
         split.setSizes([1, DETAIL_LINES * self.fontMetrics().lineSpacing()])
         self._stack = QStackedWidget()

@@ -12,9 +12,11 @@ from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 WEEK, MONTH = 7, 30
 _NUMBER_SIZE = 1.8  # of the text's
+_TABLE_LINES = 10  # at least
 
 
 class SavingsPage(Page):
@@ -53,7 +56,7 @@ class SavingsPage(Page):
         self.rows: Sequence[SavingsByDay] = ()
         self.table: KeyedTable[SavingsByDay] = KeyedTable(columns(), lambda row: (row.day, row.pin), self)
         self.view = TableView(self.table, self.title())
-        self.number, self.more = heading("", _NUMBER_SIZE), QLabel()
+        self.number, self.more = heading("", _NUMBER_SIZE), QLabel(wordWrap=True)
         self.span = QComboBox()
         self.span.addItem(self.tr("Last 7 days"), WEEK)
         self.span.addItem(self.tr("Last 30 days"), MONTH)
@@ -91,8 +94,13 @@ class SavingsPage(Page):
         self._content.addWidget(self.number)
         self._content.addWidget(self.more)
         self._content.addWidget(self.view, 1)
+        self.view.setMinimumHeight(_TABLE_LINES * self.fontMetrics().lineSpacing())
+        scroll = QScrollArea(widgetResizable=True)  # for large type in a small window
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(content)
         self._stack = QStackedWidget()
-        self._stack.addWidget(content)
+        self._stack.addWidget(scroll)
         self._stack.addWidget(self.empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)

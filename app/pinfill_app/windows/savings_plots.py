@@ -17,7 +17,7 @@ from pinfill_service.api.schemas.manage import SavingsByDay
 
 DAYS_OF_WEEK = 7
 MOST_PINS = 6  # that have a colour, or a line, of their own
-_PLOT_LINES = 12  # of text
+_PLOT_LINES, _PLOT_CHARACTERS = 12, 30  # at least
 
 
 class SavingsPlots(QWidget):
@@ -27,7 +27,7 @@ class SavingsPlots(QWidget):
         super().__init__(parent)
         self.days = DayBars(self.tr("Prefill saved by day and pin"))
         self.pairs = ColdWarm(self.tr("Prefill with and without what is cached, by pin"))
-        self._titles = QLabel(), QLabel()
+        self._titles = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self._legends = Legend(), Legend()
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -38,7 +38,8 @@ class SavingsPlots(QWidget):
             layout.addWidget(self._legends[column], 1, 2 * column + 1, Qt.AlignmentFlag.AlignTop)
             layout.setColumnStretch(2 * column, 1)
             widget.redrawn.connect(self._render_legends)
-            widget.setMinimumHeight(_PLOT_LINES * self.fontMetrics().lineSpacing())
+            metrics = self.fontMetrics()
+            widget.setMinimumSize(_PLOT_CHARACTERS * metrics.averageCharWidth(), _PLOT_LINES * metrics.lineSpacing())
 
     def show_savings(self, days: Sequence[str], rows: Sequence[SavingsByDay]) -> None:
         """`days` as YYYY-MM-DD, the last one on the right; `rows` are of these days."""

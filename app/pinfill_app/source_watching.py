@@ -29,7 +29,7 @@ class SourceWatching(QObject):
     no pin has files.
     """
 
-    _changed = Signal(str, str)  # from the watcher's thread: a pin's name, and what has changed; empty: nothing now
+    _changed = Signal(str, str)  # from the watcher's thread: a pin's name, and what has happened; "": it is undone
 
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)

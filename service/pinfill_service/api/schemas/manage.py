@@ -20,6 +20,7 @@
 | GET savings?days= | | Savings |
 | GET models | | Models |
 | POST models/{name}/pull | | 202 ModelTask; progress comes as events |
+| DELETE models/{name}/pull | | 202 ModelTask; `model.state` tells when it has stopped; 404 it is not being pulled |
 | POST models/{name}/load | | ModelTask, when it is loaded |
 | POST models/unload | | ModelTask |
 | DELETE models/{name} | | ModelTask |

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 PinState = Literal["queued", "prefilling", "warm", "cold", "stale", "failed"]
 PinKind = Literal["text", "messages", "raw"]
-ModelState = Literal["loading", "draining", "loaded", "unloaded", "failed", "pulling", "pulled", "removed"]
+ModelState = Literal[
+    "loading", "draining", "loaded", "unloaded", "failed", "pulling", "pulled", "pull_stopped", "removed"
+]
 
 
 class Schema(BaseModel):

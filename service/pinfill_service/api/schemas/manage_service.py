@@ -80,12 +80,15 @@ class Status(Schema):
 
 
 class ModelEntry(Schema):
-    """A model of the catalogue, on this machine, or both. `bytes` are on disk when installed, else of the download."""
+    """A model of the catalogue, on this machine, or both. `bytes` are on disk when installed, else of the download.
+    `kv_bytes_per_token` is null where it is not known before the model is here.
+    """
 
     name: str
     title: str | None
     licence: str | None
     context_length: int | None
+    kv_bytes_per_token: int | None = None
     bytes: int
     installed: bool
     in_catalogue: bool
@@ -110,7 +113,7 @@ class ModelTask(Schema):
 
 class PromptRule(Schema):
     """A change that is made to requests before they become prompts, so that what means the same is the same.
-    `default`: whether it is on where nobody chose.
+    `default`: whether it is on where nobody chose. `prevents`: kinds of findings.
     """
 
     name: str
@@ -118,6 +121,7 @@ class PromptRule(Schema):
     description: str
     default: bool
     on: bool
+    prevents: list[str] = Field(default_factory=list)
 
 
 class SettingsView(Schema):

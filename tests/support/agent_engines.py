@@ -63,7 +63,10 @@ def scripted_engine(text: TextModel, call: str, *, context_length: int) -> FakeE
 
 
 class BriefEngine:
-    """Implements Engine: another one whose answers are cut after some tokens, and end as if the model had wanted it."""
+    """Implements Engine: another one whose answers are cut after some tokens, and end as if the model had wanted it.
+
+    `requests` are those of clients: what is prefilled for a pin is none of theirs.
+    """
 
     def __init__(self, engine: Engine, tokens: int) -> None:
         self._engine, self._tokens = engine, tokens
@@ -78,7 +81,8 @@ class BriefEngine:
         return self._engine.prefixes
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
-        self.requests.append(request)
+        if not request.background:
+            self.requests.append(request)
 
         def end_well(event: Event) -> None:
             is_cut = isinstance(event, Finished) and event.reason == "length"

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +31,7 @@ from tests.support.agent_scenarios import SCENARIOS, Scenario
 from tests.support.agent_workplace import NOTES, Turn, Workplace, workplace
 from tests.support.client import KEY, settings
 from tests.support.default_model import default_model
+from tests.support.fake_engine import Gate
 from tests.support.gemma import gemma_gguf
 from tests.support.tiny_agent_model import write_agent_model
 
@@ -104,15 +110,41 @@ def test_claude_code_as_it_comes_begins_a_session_with_what_is_cached(folder: Pa
     engine = scripted_engine(text, "", context_length=CONTEXT)
     with workplace(folder, scenario, text, engine, TURN_SECONDS) as place:
         place.pinfill("connect", "claude", "--yes")
-        file = place.user / ".claude" / "settings.json"
-        written = json.loads(file.read_text())
-        del written["env"][ATTRIBUTION]
-        file.write_text(json.dumps(written))
+        drop_setting(place.user / ".claude" / "settings.json", "env", ATTRIBUTION)
         place.run(*scenario.first, "hi")
         following = show("following", place.run(*scenario.later, "cool"))
         new = show("new", place.run(*scenario.first, "bonjour"))
         assert following.main[0]["processed_tokens"] <= scenario.bar.following
         assert new.main[0]["processed_tokens"] <= scenario.bar.new
+
+
+def drop_setting(file: Path, *path: str) -> None:
+    values = json.loads(file.read_text())
+    *parents, name = path
+    del reduce(getitem, parents, values)[name]
+    file.write_text(json.dumps(values))
+
+
+def test_qwen_code_is_shown_events_while_it_waits(folder: Path) -> None:
+    """Not only bytes: it gives up on a stream without events, after minutes unless it is told another number."""
+    patience, gate = 5.0, Gate()
+    scenario = replace(SCENARIOS["qwen"], environment={"QWEN_STREAM_IDLE_TIMEOUT_MS": str(round(1000 * patience))})
+    text = load_text_model(default_model())
+    engine = scripted_engine(text, "", context_length=CONTEXT, prefill_gate=gate)
+
+    def prefill_for_longer() -> None:
+        if gate.reached.wait(TURN_SECONDS):
+            time.sleep(1.5 * patience)
+        gate.open()
+
+    prefill = threading.Thread(target=prefill_for_longer)
+    with workplace(folder, scenario, text, engine, TURN_SECONDS) as place:
+        place.pinfill("connect", "qwen", "--yes")
+        drop_setting(place.user / ".qwen" / "settings.json", "model", "generationConfig", "streamIdleTimeoutMs")
+        prefill.start()
+        turn = place.run(*scenario.first, "hi")
+        prefill.join()
+        assert len(turn.main) == 1 and not engine.cancelled
 
 
 @pytest.mark.parametrize("kept", ["pin", "session"])

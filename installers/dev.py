@@ -9,7 +9,8 @@
     python3 installers/dev.py oldest [-- ARGS]  the service's tests on the oldest onnxruntime and numpy (needs uv)
 
 Every step is skipped when it was done before. Nothing outside `.venv`, Debian's packages and Pinfill's own folder is
-touched; `package` writes to `dist`, and `oldest` to `.venv-oldest`. The file parses on Python 3.8 so that an old Python is told what is wrong instead of showing a syntax error.
+touched; `package` writes to `dist`, and `oldest` to `.venv-oldest`. The file parses on Python 3.8 so that an old Python
+is told what is wrong instead of showing a syntax error.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 PIP = [str(PYTHON), "-m", "pip"]
 LOCK = ROOT / "installers" / "locks" / "dev.txt"
 PAYLOAD_LOCK = ROOT / "installers" / "locks" / "payload.txt"
-OLDEST_LOCK = ROOT / "installers" / "locks" / "oldest.txt"
+OLDEST_LOCK, OLDEST_PINS = (ROOT / "installers" / "locks" / f"oldest.{suffix}" for suffix in ("txt", "in"))
 QT_PACKAGES = ROOT / "installers" / "locks" / "qt-debian.txt"
 OLDEST, NEWEST = (3, 11), (3, 13)
 DISK_MIB = 1536  # .venv 730 MiB, the model 100 MiB as downloaded and twice that converted, temporary files
@@ -50,15 +51,7 @@ UV_COMPILE = (
 LOCKED = {
     LOCK: ("--extra", "cpu", "--extra", "desktop", "--group", "dev", "--group", "build"),
     PAYLOAD_LOCK: ("--extra", "cpu", "--extra", "desktop", "--no-annotate", "--constraints", str(LOCK)),
-    OLDEST_LOCK: (
-        "--extra",
-        "cpu",
-        "--group",
-        "dev",
-        "--no-annotate",
-        "--constraints",
-        str(OLDEST_LOCK.with_suffix(".in")),
-    ),
+    OLDEST_LOCK: ("--extra", "cpu", "--group", "dev", "--no-annotate", "--constraints", str(OLDEST_PINS)),
 }
 OLDEST_VENV = ROOT / ".venv-oldest"
 OLDEST_TESTS = ("engine", "layout", "kv", "cache", "row", "session", "worker", "pins", "persistence", "providers")
@@ -296,15 +289,15 @@ def find_uv() -> str:
 
 def run_uv(*arguments: str) -> None:
     if subprocess.run([find_uv(), *arguments], stdout=subprocess.DEVNULL, check=False).returncode:
-        raise SetupError(f"uv {arguments[0]} failed; its own words are above.")
+        raise SetupError(f"uv {' '.join(arguments[:2])} failed; its own words are above.")
 
 
 def write_locks(extra: Sequence[str]) -> None:
     """Resolves pyproject.toml again, keeping versions that still fit; `-- --upgrade` takes the newest."""
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     for lock, wanted in LOCKED.items():
-        run_uv(*UV_COMPILE, *wanted, "--output-file", str(lock.relative_to(ROOT)), *extra)
-        print(f"{lock.relative_to(ROOT)} is written.")
+        run_uv(*UV_COMPILE, *wanted, "--output-file", str(lock), *extra)
+        print(f"{lock.name} is written.")
 
 
 def test_oldest(extra: Sequence[str]) -> None:
@@ -347,11 +340,8 @@ def main(arguments: Sequence[str]) -> int:
     if own[:1] == ["package"]:  # its options are its own
         own, extra = own[:1], [*own[1:], *extra]
     parser = argparse.ArgumentParser(prog="installers/dev.py", description="Sets a checkout up and runs it.")
-    parser.add_argument(
-        "command",
-        choices=["run", "test", "setup", "lock", "package", "oldest"],
-        help="arguments after -- are passed on",
-    )
+    commands = ["run", "test", "setup", "lock", "package", "oldest"]
+    parser.add_argument("command", choices=commands, help="arguments after -- are passed on")
     command = parser.parse_args(own).command
     try:
         os.chdir(ROOT)

@@ -43,7 +43,7 @@ def build_deb(tree: Path, licences: Path, output: Path, release: Release) -> Pat
     normalise(root, release.epoch, _EXECUTABLE)
     package = output / f"pinfill_{release.version}_amd64.deb"
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
-    run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(root), str(package)], env=environment)
+    run(["dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--build", str(root), str(package)], env=environment)
     return package
 
 

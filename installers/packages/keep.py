@@ -22,20 +22,20 @@ _DROPPED_TREES = (
 )
 _METADATA = ("METADATA", "entry_points.txt", "top_level.txt", "licenses", "LICENSE*", "NOTICE*", "COPYING*", "AUTHORS*")
 
-MODULES = ("QtCore", "QtDBus", "QtGui", "QtNetwork", "QtSvg", "QtWidgets")
+_LIBRARIES = ("Core", "DBus", "Gui", "Network", "OpenGL", "OpenGLWidgets", "Svg", "Widgets")  # OpenGL*: pyqtgraph's
 _LANGUAGES = ("de", "zh_CN", "zh_TW")
 _QT_ANYWHERE = (
     "__init__.py",
     "_config.py",
     "_git_pyside_version.py",
     "support/*.py",
-    *(f"{module}.abi3.so" for module in MODULES),
-    *(f"{module}.pyd" for module in MODULES),
+    *(f"Qt{name}.abi3.so" for name in _LIBRARIES),
+    *(f"Qt{name}.pyd" for name in _LIBRARIES),
     *(f"{folder}translations/qtbase_{language}.qm" for folder in ("Qt/", "") for language in _LANGUAGES),
 )
 _QT_LINUX = (
     "libpyside6.abi3.so.*",
-    *(f"Qt/lib/libQt6{name}.so.6" for name in ("Core", "DBus", "Gui", "Network", "OpenGL", "Svg", "Widgets")),
+    *(f"Qt/lib/libQt6{name}.so.6" for name in _LIBRARIES),
     *(f"Qt/lib/libQt6{name}.so.6" for name in ("WaylandClient", "WlShellIntegration", "XcbQpa")),
     *(f"Qt/lib/libicu{name}.so.*" for name in ("data", "i18n", "uc")),
     *(f"Qt/plugins/platforms/libq{name}.so" for name in ("xcb", "wayland", "offscreen")),
@@ -54,7 +54,7 @@ _QT_WINDOWS = (
     "pyside6.abi3.dll",
     "msvcp140*.dll",
     "vcruntime140*.dll",
-    *(f"Qt6{name}.dll" for name in ("Core", "DBus", "Gui", "Network", "Svg", "Widgets")),
+    *(f"Qt6{name}.dll" for name in _LIBRARIES),
     *(f"plugins/platforms/q{name}.dll" for name in ("windows", "offscreen")),
     *(f"plugins/imageformats/q{name}.dll" for name in ("svg", "ico", "jpeg", "gif")),
     "plugins/iconengines/qsvgicon.dll",

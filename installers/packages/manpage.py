@@ -58,8 +58,7 @@ def commands(group: Any, before: str) -> Iterator[str]:
         if getattr(command, "commands", None):
             yield from commands(command, full)
             continue
-        arguments = [p.make_metavar(command.make_context(name, [], resilient_parsing=True)) for p in command.params
-                     if p.param_type_name == "argument"]  # fmt: skip
+        arguments = [p.metavar or p.name.upper() for p in command.params if p.param_type_name == "argument"]
         yield f'.SS "{escape(" ".join([full, *arguments]))}"'
         yield from paragraphs(command.help)
         yield from options(command)

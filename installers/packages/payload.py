@@ -23,8 +23,9 @@ _OWN_RESOURCES = {"resources": "pinfill_service/resources"}
 def merge(installed: Mapping[str, Sequence[Distribution]], tree: Path, licences: Path) -> None:
     """Copies what is kept of every distribution into `tree`, and the texts of licences into `licences`.
 
-    `installed` is by folder name of a Python, such as "py311". What all of them have, without two files of one name that
-    differ, goes to COMMON: extension modules carry the Python in their names. All else goes to the Pythons' own folders.
+    `installed` is by folder name of a Python, such as "py311". What all of them have, without two files of one name
+    that differ, goes to COMMON: extension modules carry the Python in their names. All else goes to the Pythons' own
+    folders.
     """
     by_name: dict[str, dict[str, Distribution]] = defaultdict(dict)
     for python, distributions in installed.items():

@@ -63,20 +63,12 @@ def _epoch() -> int:
     return int(shown)
 
 
-def run(command: Sequence[str], *, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
+def run(command: Sequence[str], *, env: dict[str, str] | None = None) -> str:
     """Runs a program and returns what it printed. Raises PackageError with its own words when it fails."""
     if shutil.which(command[0]) is None:
         raise PackageError(f"{command[0]} is not on this machine. Install it, then type the same command again.")
-    done = subprocess.run(
-        command,
-        env=env,
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    null = subprocess.DEVNULL
+    done = subprocess.run(command, env=env, stdin=null, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise PackageError(f"{Path(command[0]).name} failed:\n{(done.stderr + done.stdout).strip()}")
     return done.stdout

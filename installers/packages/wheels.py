@@ -35,7 +35,7 @@ def install(uv: str, target: Path, platform: str, python: str) -> list[Distribut
     Raises PackageError.
     """
     where = ["--target", str(target), "--python-platform", platform, "--python-version", python]
-    sure = ["--only-binary", ":all:", "--require-hashes", "--no-deps", "--link-mode", "copy"]
+    sure = ["--only-binary", ":all:", "--require-hashes", "--no-deps"]
     run([uv, "pip", "install", "--quiet", *where, *sure, "-r", str(LOCK)])
     return sorted(_installed(target), key=lambda each: each.name)
 

@@ -6,6 +6,7 @@
 A service that the application started ends in order when the application is gone, and is given time for that.
 """
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -49,10 +50,8 @@ def stop(folder: Path, seconds: float = SECONDS) -> bool:
 
 def end(processes: list[psutil.Process]) -> None:
     for process in processes:
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             process.terminate()
-        except psutil.NoSuchProcess:
-            pass
 
 
 def main(action: str, name: str) -> int:

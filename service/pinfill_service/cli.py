@@ -20,10 +20,12 @@ from pinfill_service.commands.savings import savings
 from pinfill_service.commands.selftest import selftest
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
+from pinfill_service.commands.uninstall_state import uninstall_state
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
 for command in (serve, status, pin, pins.unpin, entries, evict, savings, doctor, demo, bench, batch, selftest, key):
     app.command()(command)
+app.command("uninstall-state")(uninstall_state)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")
 

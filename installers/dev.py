@@ -43,15 +43,18 @@ DISK_MIB = 1536  # .venv 730 MiB, the model 100 MiB as downloaded and twice that
 STEPS = 5
 
 UV_COMPILE = (
-    *("pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--generate-hashes", "--quiet"),
+    *("pip", "compile", "pyproject.toml", "--extra", "cpu", "--extra", "desktop", "--generate-hashes", "--quiet"),
     *("--custom-compile-command", "python3 installers/dev.py lock"),
 )
-# By lock file: what it is for. The packages get the very versions that are tested; the oldest supported onnxruntime and
-# numpy are those of AMD's wheels for NPUs.
+DEVELOPMENT = ("--group", "dev", "--group", "build")
+EVERYWHERE = ("--universal", "--python-version", "3.11")
+# By lock file: what it is for. The packages get the very versions that are tested. The oldest supported onnxruntime and
+# numpy are those of AMD's wheels for NPUs, which are for Python 3.12.
+OLDEST_PYTHON = "3.12"
 LOCKED = {
-    LOCK: ("--extra", "cpu", "--extra", "desktop", "--group", "dev", "--group", "build"),
-    PAYLOAD_LOCK: ("--extra", "cpu", "--extra", "desktop", "--no-annotate", "--constraints", str(LOCK)),
-    OLDEST_LOCK: ("--extra", "cpu", "--group", "dev", "--no-annotate", "--constraints", str(OLDEST_PINS)),
+    LOCK: (*EVERYWHERE, *DEVELOPMENT),
+    PAYLOAD_LOCK: (*EVERYWHERE, "--no-annotate", "--constraints", str(LOCK)),
+    OLDEST_LOCK: ("--python-version", OLDEST_PYTHON, *DEVELOPMENT, "--no-annotate", "--constraints", str(OLDEST_PINS)),
 }
 OLDEST_VENV = ROOT / ".venv-oldest"
 OLDEST_TESTS = ("engine", "layout", "kv", "cache", "row", "session", "worker", "pins", "persistence", "providers")
@@ -304,7 +307,7 @@ def test_oldest(extra: Sequence[str]) -> None:
     """Makes `.venv-oldest` what its lock says, and becomes pytest on the tests that depend on the two libraries."""
     python = OLDEST_VENV / SCRIPTS.name / PYTHON.name
     if not python.exists():
-        run_uv("venv", "--quiet", "--python", sys.executable, str(OLDEST_VENV))
+        run_uv("venv", "--quiet", "--no-python-downloads", "--python", OLDEST_PYTHON, str(OLDEST_VENV))
     run_uv("pip", "sync", "--quiet", "--require-hashes", "--python", str(python), str(OLDEST_LOCK))
     tests = sorted(str(path) for name in OLDEST_TESTS for path in (ROOT / "tests" / "unit").glob(f"test_*{name}*.py"))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "service"), str(ROOT / "app")])

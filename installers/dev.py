@@ -57,6 +57,8 @@ LOCKED = {
     OLDEST_LOCK: ("--python-version", OLDEST_PYTHON, *DEVELOPMENT, "--no-annotate", "--constraints", str(OLDEST_PINS)),
 }
 OLDEST_VENV = ROOT / ".venv-oldest"
+# onnxruntime 1.23 has neither the operator that LFM2 needs nor KV of 8 bits, and cannot optimise the third one's graph.
+OLDEST_LACKS = "not oga-lfm2 and not int8 and not test_half_precision_kv"
 OLDEST_TESTS = ("engine", "layout", "kv", "cache", "row", "session", "worker", "pins", "persistence", "providers")
 
 
@@ -311,7 +313,7 @@ def test_oldest(extra: Sequence[str]) -> None:
     run_uv("pip", "sync", "--quiet", "--require-hashes", "--python", str(python), str(OLDEST_LOCK))
     tests = sorted(str(path) for name in OLDEST_TESTS for path in (ROOT / "tests" / "unit").glob(f"test_*{name}*.py"))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "service"), str(ROOT / "app")])
-    replace_process([str(python), "-m", "pytest", *(extra or dict.fromkeys(tests))])
+    replace_process([str(python), "-m", "pytest", "-k", OLDEST_LACKS, *(extra or dict.fromkeys(tests))])
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

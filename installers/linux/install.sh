@@ -46,7 +46,7 @@ quoted=$(printf '%s' "$program" | sed 's/[&|\\]/\\&/g')
 sed -e "s|^Exec=pinfill|Exec=\"$quoted\"|" -e "s|^TryExec=pinfill|TryExec=$quoted|" \
     "$here/share/applications/pinfill.desktop" >"$share/applications/pinfill.desktop"
 
-"$library/bin/python3" -I "$library/bin/compile" || true
+"$library/bin/python3" -I "$library/bin/compile.py" || true
 printf 'Pinfill %s is installed. Start it from the menu, or with %s\n' "$("$program" --version | cut -d' ' -f2)" "$program"
 case ":$PATH:" in
 *":$HOME/.local/bin:"*) ;;

@@ -18,7 +18,7 @@ BUILD_GIB = 4
 
 def build(arguments: argparse.Namespace) -> list[Path]:
     """Builds what was asked for, all three when nothing was; returns the packages. Raises PackageError."""
-    made, output = release(arguments.version), Path(arguments.output).resolve()
+    made, output = release(arguments.version, quick=arguments.quick), Path(arguments.output).resolve()
     wanted = {kind for kind in ("deb", "tar", "windows") if getattr(arguments, kind)} or {"deb", "tar", "windows"}
     output.mkdir(parents=True, exist_ok=True)
     check_space(output, BUILD_GIB)
@@ -73,6 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--runtime-sha256", metavar="HEX", help="what that file must hash to")
     parser.add_argument("--output", metavar="DIR", default=str(ROOT / "dist"), help="default: dist")
     parser.add_argument("--version", help="another version than the code's own")
+    parser.add_argument("--quick", action="store_true", help="compress little, for trying a package out")
     try:
         for package in build(parser.parse_args(arguments)):
             print(f"{package} ({package.stat().st_size / (1 << 20):,.0f} MiB)")

@@ -18,7 +18,7 @@ from installers.packages.release import PackageError, Release, normalise, run
 MAINTAINER = "Pinfill contributors <contributors@pinfill.invalid>"
 DOCUMENTS = "/usr/share/doc/pinfill"
 _EXECUTABLE = (
-    *(f"usr/{LIBRARY}/bin/{name}" for name in ("pinfill", "compile")),
+    f"usr/{LIBRARY}/bin/pinfill",
     "usr/share/python3/runtime.d/pinfill.rtupdate",
     *(f"DEBIAN/{name}" for name in ("postinst", "prerm")),
 )
@@ -43,7 +43,9 @@ def build_deb(tree: Path, licences: Path, output: Path, release: Release) -> Pat
     normalise(root, release.epoch, _EXECUTABLE)
     package = output / f"pinfill_{release.version}_amd64.deb"
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
-    run(["dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--build", str(root), str(package)], env=environment)
+    # zstd: dpkg of Debian 12 reads it, and installs in a fifth of the time that xz takes.
+    compression = ["-Zzstd", "-z1" if release.quick else "-z15"]
+    run(["dpkg-deb", "--root-owner-group", *compression, "--build", str(root), str(package)], env=environment)
     return package
 
 

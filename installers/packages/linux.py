@@ -29,7 +29,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"
 FILES = ROOT / "installers" / "linux"
 RESOURCES = ROOT / "resources"
 LIBRARY = "lib/pinfill"
-PROGRAMS = ("pinfill", "compile")
+PROGRAMS = ("pinfill", "compile.py")
 _QT = ROOT / "installers" / "locks" / "qt-debian.txt"
 
 

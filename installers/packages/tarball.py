@@ -13,7 +13,7 @@ from installers.packages.payload import COMMON
 from installers.packages.release import Release, normalise
 
 _SCRIPTS = ("install.sh", "uninstall.sh")
-_EXECUTABLE = (*_SCRIPTS, *(f"{LIBRARY}/bin/{name}" for name in ("pinfill", "compile")))
+_EXECUTABLE = (*_SCRIPTS, f"{LIBRARY}/bin/pinfill")
 
 
 def build_tarball(tree: Path, licences: Path, output: Path, release: Release) -> Path:
@@ -28,10 +28,10 @@ def build_tarball(tree: Path, licences: Path, output: Path, release: Release) ->
     shutil.copytree(licences, library / "licences")
     (library / "licences" / "copyright").write_text(copyright_file(trees, "this folder"), encoding="utf-8")
     normalise(root, release.epoch, _EXECUTABLE)
-    archive = output / f"{name}.tar.gz"
+    archive, level = output / f"{name}.tar.gz", 1 if release.quick else 9
     with (
         archive.open("wb") as file,
-        gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=release.epoch, compresslevel=6) as zipped,
+        gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=release.epoch, compresslevel=level) as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in [root, *sorted(root.rglob("*"))]:

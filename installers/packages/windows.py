@@ -114,5 +114,6 @@ def _make(folder: Path, setup: Path, release: Release, label: str) -> None:
     kib = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) // 1024
     defines = {"VERSION": release.version, "LABEL": label, "VERSION4": ".".join(numbers), "SOURCE": str(folder)}
     values = [f"-D{name}={value}" for name, value in {**defines, "OUTPUT": str(setup), "KIB": str(kib)}.items()]
+    values.append(f"-DCOMPRESSOR={'zlib' if release.quick else '/SOLID lzma'}")
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
     run(["makensis", "-V2", "-WX", *values, str(FILES / "setup.nsi")], env=environment)

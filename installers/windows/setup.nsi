@@ -1,9 +1,9 @@
-; Per-user Setup of Pinfill. Defines: VERSION, LABEL, SOURCE (the folder to install), OUTPUT, KIB (its size).
-Unicode true
+; Per-user Setup of Pinfill. Defines: VERSION, VERSION4 (four numbers), LABEL, SOURCE (the folder to install), KIB (its
+; size), OUTPUT, COMPRESSOR. 64-bit like what it installs: the stubs for that come with Debian's NSIS.
+Target amd64-unicode
 ManifestDPIAware true
 RequestExecutionLevel user
-SetCompressor /SOLID lzma
-SetCompressorDictSize 32
+SetCompressor ${COMPRESSOR}
 
 !include MUI2.nsh
 !include LogicLib.nsh

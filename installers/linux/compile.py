@@ -1,4 +1,3 @@
-#!/usr/lib/pinfill/bin/python3 -I
 """Compiles the libraries for the Python that is here, so that Pinfill starts quickly from a folder it cannot write to."""
 
 import compileall

@@ -1,4 +1,4 @@
-"""Compiles the libraries for the Python that is here, so that Pinfill starts quickly from a folder it cannot write to."""
+"""Compiles the libraries for the Python that is here: Pinfill starts quickly though it cannot write to their folder."""
 
 import compileall
 import sys

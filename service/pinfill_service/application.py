@@ -28,9 +28,12 @@ from pinfill_service.api import (
     manage_settings,
     manage_status,
     metrics,
+    ollama,
+    ollama_models,
     openai_chat,
     openai_completions,
     openai_models,
+    responses,
 )
 from pinfill_service.api.context import Application
 from pinfill_service.api.errors import ERROR_STATUSES, add_error_handlers
@@ -40,6 +43,7 @@ from pinfill_service.api.kept import Kept
 from pinfill_service.api.model_host import GiveBack, ModelHost
 from pinfill_service.api.pulls import Pulls
 from pinfill_service.api.recording import Recorder
+from pinfill_service.api.responses_store import ResponseStore
 from pinfill_service.api.schemas.openai import ErrorEnvelope
 from pinfill_service.engine.interface import Engine
 from pinfill_service.keys import active_key, check_binding
@@ -56,6 +60,9 @@ ROUTES = (
     openai_chat,
     openai_completions,
     openai_models,
+    responses,
+    ollama,
+    ollama_models,
     anthropic_messages,
     manage_status,
     manage_entries,
@@ -69,21 +76,24 @@ ROUTES = (
 
 def create_app(
     settings: Settings,
-    engine: Engine,
-    text: TextModel,
+    engine: Engine | None,
+    text: TextModel | None,
     *,
     home: Path | None = None,
     loader: ModelLoader | None = None,
+    problem: str | None = None,
 ) -> FastAPI:
     """The application. It closes `engine`, or what took its place, when it shuts down.
 
     `home` is the folder in which pins and history are kept, which this process must have locked; without it nothing is
-    kept. `loader` loads other models; without it the model stays the one it is. Raises KeyringUnavailableError,
-    UnsafeBindingError or LedgerError.
+    kept. `loader` loads other models; without it the model stays the one it is. Without `engine` and `text` no model
+    answers until one is loaded; `problem` says why. Raises KeyringUnavailableError, UnsafeBindingError or LedgerError.
     """
     key = active_key(settings)
     check_binding(settings, key)
-    application = _application(settings, LoadedModel(engine, text), home, loader)
+    loaded = LoadedModel(engine, text) if engine is not None and text is not None else None
+    application = _application(settings, loaded, home, loader)
+    application.models.problem = problem
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -117,7 +127,9 @@ def create_app(
     return app
 
 
-def _application(settings: Settings, loaded: LoadedModel, home: Path | None, loader: ModelLoader | None) -> Application:
+def _application(
+    settings: Settings, loaded: LoadedModel | None, home: Path | None, loader: ModelLoader | None
+) -> Application:
     hub = EventHub()
     kept = Kept(home, settings, hub.publish) if home is not None else None
     library = ModelLibrary(home or default_home())
@@ -132,8 +144,9 @@ def _application(settings: Settings, loaded: LoadedModel, home: Path | None, loa
         library=library,
         pulls=Pulls(library, hub.publish),
         kept=kept,
+        responses=ResponseStore(),
     )
-    if kept is not None:
+    if kept is not None and loaded is not None:
         kept.attach(loaded)
     return application
 

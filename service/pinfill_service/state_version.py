@@ -10,7 +10,8 @@ from pathlib import Path
 
 VERSION = 1
 FILE = "state.json"
-_BACKED_UP = ("ledger.sqlite3", "ledger.sqlite3-wal", "settings.toml", FILE)  # what cannot be made again
+# What cannot be made again.
+_BACKED_UP = ("ledger.sqlite3", "ledger.sqlite3-wal", "settings.toml", "agents/connections.json", FILE)
 
 # From a version to the next one. A folder without FILE was written by version 1, which did not write it yet.
 Migration = Callable[[Path], None]
@@ -76,14 +77,18 @@ def _write(home: Path, version: int) -> None:
 def _back_up(home: Path, version: int) -> Path:
     folder = home / f"backup-of-version-{version}-{time.strftime('%Y%m%d-%H%M%S')}"
     folder.mkdir(mode=0o700)
-    for name in _BACKED_UP:
-        if (home / name).exists():
-            shutil.copy2(home / name, folder / name)
+    _copy(home, folder)
     return folder
 
 
 def _restore(backup: Path, home: Path) -> None:
     for name in _BACKED_UP:
         (home / name).unlink(missing_ok=True)
-        if (backup / name).exists():
-            shutil.copy2(backup / name, home / name)
+    _copy(backup, home)
+
+
+def _copy(source: Path, target: Path) -> None:
+    for name in _BACKED_UP:
+        if (source / name).exists():
+            (target / name).parent.mkdir(mode=0o700, exist_ok=True)
+            shutil.copy2(source / name, target / name)

@@ -54,6 +54,30 @@ def test_every_library_that_qt_links_to_is_found(name: str) -> None:
     assert [line.split()[0] for line in listing.splitlines() if "not found" in line] == []
 
 
+COUNT = """
+import sys
+from PySide6.QtCore import QObject, QTimer, Signal
+class Sender(QObject):
+    sent = Signal(bool)
+sender, timer = Sender(), QTimer()
+sender.sent.connect(lambda _: None)
+before = [sys.getrefcount(each) for each in (None, True, False)]
+for _ in range(50):
+    sender.sent.emit(True)
+    timer.setInterval(5)
+    timer.isActive()
+print(*(sys.getrefcount(each) - count for each, count in zip((None, True, False), before, strict=True)))
+"""
+
+
+def test_calls_lose_no_reference_to_what_every_program_shares() -> None:
+    pyside_folder()
+    done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert all(abs(int(difference)) < 25 for difference in done.stdout.split()), done.stdout
+
+
 def test_a_widget_is_drawn_offscreen_with_a_font() -> None:
     pyside_folder()
     environment = dict(os.environ, QT_QPA_PLATFORM="offscreen")

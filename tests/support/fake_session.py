@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pinfill_service.engine.constraint import make_constraint
 from pinfill_service.engine.interface import Event, Failed, Finished, GenerationRequest, Sampling, Token
 from pinfill_service.engine.rows import row_groups
 from pinfill_service.engine.sampler import Sampler
@@ -131,7 +132,8 @@ class FakeWorker:
         listener, array = Listener(), np.array(prompt, np.int32)
         self._next_id += 1
         sampler = Sampler(request.sampling, array, VOCABULARY)
-        sequence = Sequence(self._next_id, request, listener, array, sampler, self._tick())
+        constraint = make_constraint(request, VOCABULARY)
+        sequence = Sequence(self._next_id, request, listener, array, sampler, self._tick(), constraint)
         self.worker.add(sequence)
         return sequence, listener
 

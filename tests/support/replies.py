@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,8 @@ Pieces = Sequence[Sequence[Part]]
 
 class ScriptedReader:
     """Gives out one piece of the script for each piece of text, and what is left at the end."""
+
+    markers: Collection[str] = ()
 
     def __init__(self, script: Pieces) -> None:
         self._script = list(script)

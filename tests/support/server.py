@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import uvicorn
 
-from pinfill_service.application import create_app, listen, server_config
+from pinfill_service.application import Server, create_app, listen, server_config
+from pinfill_service.engine.interface import Engine
+from pinfill_service.prompt.text_model import TextModel
 from tests.support.client import settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine
 from tests.support.models import llama_text
 
 
-class ThreadedServer(uvicorn.Server):
+class ThreadedServer(Server):
     """Says when it accepts connections."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -28,15 +31,22 @@ class ThreadedServer(uvicorn.Server):
 
 
 @contextmanager
-def serving(engine: FakeEngine) -> Iterator[str]:
-    """The address, without a path. Afterwards the server and the engine have ended."""
+def serving(
+    engine: Engine, text: TextModel | None = None, *, home: Path | None = None, also: Sequence[socket.socket] = ()
+) -> Iterator[str]:
+    """The address, without a path; the key is tests.support.client.KEY. Afterwards server and engine have ended.
+
+    `also` are more listening sockets. `home`: what is kept is kept there.
+    """
     flags = settings(port=0)
-    server = ThreadedServer(server_config(create_app(flags, engine, llama_text()), flags))
+    server = ThreadedServer(server_config(create_app(flags, engine, text or llama_text(), home=home), flags))
     with listen(flags) as listener:
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread = threading.Thread(target=server.run, args=([listener, *also],), daemon=True)
         thread.start()
-        assert server.accepting.wait(LIMIT_SECONDS)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(LIMIT_SECONDS)
-    assert not thread.is_alive() and engine.closed
+        try:
+            assert server.accepting.wait(LIMIT_SECONDS)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(LIMIT_SECONDS)
+    assert not thread.is_alive() and (engine.closed if isinstance(engine, FakeEngine) else True)

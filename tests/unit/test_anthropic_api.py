@@ -597,7 +597,7 @@ async def test_odd_characters_reach_the_model(app: FastAPI, engine: FakeEngine, 
     body = (
         b'{"stream": %s, "model": "\\ud800", "system": "a\\u0000b", "metadata": {"user_id": "\\ud800"},'
         b'"messages": [{"role": "user", "content": "c\\ud800"}],'
-        b'"tools": [{"name": "\\ud800", "input_schema": {"\\ud800": "\\udc00"}}]}'
+        b'"tools": [{"name": "A", "input_schema": {"\\ud800": "\\udc00"}}]}'
     ) % (b"true" if stream else b"false")
     async with client_for(app) as client:
         response = await client.post(MESSAGES, content=body, headers={"content-type": "application/json"})

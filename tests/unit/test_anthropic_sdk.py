@@ -33,7 +33,7 @@ TURN = [
 
 @pytest.fixture
 def engine() -> FakeEngine:
-    return FakeEngine(Reply(REPLY, cached=2))
+    return FakeEngine(Reply(REPLY, cached=2), context_length=2048)
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_errors_are_the_client_s_own_classes(client: anthropic.Anthropic, engine
     for stream in (False, True):
         with pytest.raises(anthropic.BadRequestError) as long:
             create(**too_long, stream=stream)
-        assert long.value.body["error"]["message"] == f"prompt is too long: {counted} tokens > 511 maximum"
+        assert long.value.body["error"]["message"] == f"prompt is too long: {counted} tokens > 2047 maximum"
         assert long.value.request_id == long.value.body["request_id"]
     with pytest.raises(anthropic.BadRequestError, match="temperature"):
         create(**ASK, extra_body={"temperature": -1})
@@ -216,7 +216,7 @@ def test_closing_the_stream_stops_the_engine(client: anthropic.Anthropic, engine
 
 def test_models(client: anthropic.Anthropic) -> None:
     (model,) = client.models.list(limit=1000)
-    assert (model.id, model.type, model.max_input_tokens) == ("fake-model", "model", 512)
+    assert (model.id, model.type, model.max_input_tokens) == ("fake-model", "model", 2048)
     assert client.models.retrieve("fake-model") == model and model.created_at.tzinfo is not None
     with pytest.raises(anthropic.NotFoundError) as missing:
         client.models.retrieve("other")

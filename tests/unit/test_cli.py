@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import socket
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pinfill_service import __version__, cli
+from pinfill_service.commands import app as desktop
 from pinfill_service.commands.serve import LogLevel
 from pinfill_service.models.library import ModelLibrary
 from tests.support.command_line import CommandLine, assert_told
@@ -23,8 +26,8 @@ from tests.support.models import LLAMA
 from tests.support.raw_gguf import RawGguf, string
 from tests.support.tiny_gguf import TinyLlama
 
-COMMANDS = ("serve", "demo", "bench", "batch", "selftest", "key", "models")
-HEAVY = {"numpy", "onnx", "onnxruntime", "fastapi", "uvicorn", "tokenizers", "gguf"}
+COMMANDS = ("app", "serve", "demo", "bench", "batch", "selftest", "key", "models")
+HEAVY = {"PySide6", "numpy", "onnx", "onnxruntime", "fastapi", "uvicorn", "tokenizers", "gguf"}
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +60,30 @@ def test_help_lists_every_command() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str) -> None:
     assert CliRunner().invoke(cli.app, [command, "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [(), ("app",), ("app", "--minimised")], ids=["nothing", "app", "minimised"])
+def test_the_application_is_started(
+    pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    started: list[bool] = []
+
+    def run(*, minimised: bool) -> int:
+        started.append(minimised)
+        return 5
+
+    monkeypatch.setattr(desktop, "why_not", lambda: None)
+    monkeypatch.setitem(sys.modules, "pinfill_app.application", types.SimpleNamespace(run=run))
+    assert pinfill(*arguments).code == 5 and started == ["--minimised" in arguments]
+
+
+def test_without_a_screen_there_is_help(pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    outcome = pinfill()
+    assert outcome.code == 2 and "serve" in outcome.out and outcome.err == ""
+    assert_told(pinfill("app"), "screen" if importlib.util.find_spec("PySide6") else "desktop", "pinfill")
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -225,7 +252,14 @@ def test_taken_port_names_the_program_and_the_next_step(pinfill: CommandLine) ->
 
 
 @pytest.mark.usefixtures("no_keyring")
-def test_without_a_keyring_the_next_steps_are_named(pinfill: CommandLine) -> None:
+def test_without_a_keyring_the_key_is_the_same_every_time(pinfill: CommandLine, home: Path) -> None:
+    made = pinfill("key").out
+    assert len(made.strip()) >= 43 and pinfill("key").out == made == (home / "api-key").read_text() + "\n"
+
+
+@pytest.mark.usefixtures("no_keyring")
+def test_without_any_place_for_a_key_the_next_steps_are_named(pinfill: CommandLine, home: Path) -> None:
+    home.write_text("not a folder")
     assert_told(pinfill("key"), "PINFILL_API_KEY")
     assert_told(pinfill("serve", "--port", 0), "PINFILL_API_KEY", "--no-key")
 

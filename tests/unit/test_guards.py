@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import keyring
@@ -11,19 +16,23 @@ import keyring.backends.null
 import pytest
 from fastapi import FastAPI
 from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
 
 from pinfill_service.application import create_app, server_config
 from pinfill_service.keys import (
+    FoundKey,
+    KeyPlace,
     KeyringUnavailableError,
     UnsafeBindingError,
     active_key,
     check_binding,
+    find_key,
     is_loopback,
     load_or_create_key,
 )
 from tests.support.asgi import Exchange
 from tests.support.client import AUTH, KEY, app_with, assert_error, client_for, settings
-from tests.support.fake_engine import FakeEngine, Reply
+from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Reply
 from tests.support.models import llama_text
 
 
@@ -247,6 +256,20 @@ class PlaintextKeyring(MemoryKeyring):
     """Named as the backend of keyrings.alt that writes a plain file."""
 
 
+class LockedKeyring(MemoryKeyring):
+    """One that nobody unlocked when it asked."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        raise KeyringLocked("dismissed")
+
+
+@pytest.fixture
+def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir(mode=0o700)
+    return tmp_path / "home"
+
+
 @pytest.fixture
 def use_keyring() -> Iterator[object]:
     before = keyring.get_keyring()
@@ -254,28 +277,88 @@ def use_keyring() -> Iterator[object]:
     keyring.set_keyring(before)
 
 
-def test_key_is_made_once_and_kept_in_the_keyring(use_keyring: object) -> None:
+def test_key_is_made_once_and_kept_in_the_keyring(use_keyring: object, state_folder: Path) -> None:
     store = MemoryKeyring()
     keyring.set_keyring(store)
     key = load_or_create_key(settings(api_key=None))
-    assert len(key) >= 43 and store.kept == {("pinfill", "api-key"): key}
+    assert len(key) >= 43 and store.kept == {("pinfill", "api-key"): key} and list(state_folder.iterdir()) == []
+    assert find_key(settings(api_key=None)) == FoundKey(key, KeyPlace.KEYRING)
     assert load_or_create_key(settings(api_key=None)) == key == load_or_create_key(settings(api_key="  "))
     assert load_or_create_key(settings(api_key="own")) == "own"
     assert active_key(settings(no_key=True)) is None and active_key(settings(api_key=None)) == key
 
 
-@pytest.mark.parametrize(
+BACKENDS = pytest.mark.parametrize(
     "backend",
     [keyring.backends.fail.Keyring, keyring.backends.null.Keyring, PlaintextKeyring],
     ids=["none", "null", "file"],
 )
-def test_without_a_key_store_the_next_steps_are_named(use_keyring: object, backend: type[KeyringBackend]) -> None:
+
+
+@BACKENDS
+def test_without_a_key_store_the_key_is_in_a_file_of_the_users_own(
+    use_keyring: object, backend: type[KeyringBackend], state_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     store = backend()
     keyring.set_keyring(store)
+    made = find_key(settings(api_key=None))
+    path = state_folder / "api-key"
+    assert made.place is KeyPlace.FILE and len(made.key) >= 43 and path.read_text() == made.key
+    assert os.name == "nt" or stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [path.name for path in state_folder.iterdir()] == ["api-key"] and getattr(store, "kept", {}) == {}
+    assert str(path) in caplog.text and made.key not in caplog.text + repr(made)
+    keyring.set_keyring(MemoryKeyring())
+    assert find_key(settings(api_key=None)) == made  # all who ask must agree, whatever they can reach
+    assert find_key(settings(api_key="own")) == FoundKey("own", KeyPlace.SETTINGS)
+
+
+@BACKENDS
+def test_without_any_place_for_a_key_the_next_steps_are_named(
+    use_keyring: object, backend: type[KeyringBackend], state_folder: Path
+) -> None:
+    keyring.set_keyring(backend())
+    state_folder.rmdir()
+    state_folder.write_text("not a folder")
     with pytest.raises(KeyringUnavailableError) as refused:
         create_app(settings(api_key=None), FakeEngine(Reply([])), llama_text())
     assert "PINFILL_API_KEY" in str(refused.value) and "--no-key" in str(refused.value)
-    assert getattr(store, "kept", {}) == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the modes and links of POSIX")
+@pytest.mark.parametrize("damage", ["open", "linked", "empty", "long", "lines", "bytes", "folder"])
+def test_a_key_file_that_cannot_be_trusted_is_refused(use_keyring: object, state_folder: Path, damage: str) -> None:
+    keyring.set_keyring(MemoryKeyring())
+    path = state_folder / "api-key"
+    content = {"empty": "\n", "long": "x" * 2_000, "lines": "one\ntwo"}.get(damage, "a-key")
+    if damage == "linked":
+        (state_folder / "elsewhere").write_text(content)
+        path.symlink_to(state_folder / "elsewhere")
+    elif damage == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"\xff" if damage == "bytes" else content.encode())
+        path.chmod(0o644 if damage == "open" else 0o600)
+    with pytest.raises(KeyringUnavailableError, match="api-key"):
+        find_key(settings(api_key=None))
+
+
+def test_a_locked_keyring_is_not_replaced_by_a_file(use_keyring: object, state_folder: Path) -> None:
+    keyring.set_keyring(LockedKeyring())
+    with pytest.raises(KeyringUnavailableError, match="Unlock it"):
+        find_key(settings(api_key=None))
+    assert list(state_folder.iterdir()) == []
+
+
+def test_all_who_make_the_key_at_once_get_the_same(use_keyring: object, state_folder: Path) -> None:
+    keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call]
+    barrier = threading.Barrier(8)
+
+    def ask(_: int) -> str:
+        barrier.wait(LIMIT_SECONDS)
+        return find_key(settings(api_key=None)).key
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(ask, range(8)))) == 1
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "pinfill.lan", ""])

@@ -339,7 +339,7 @@ async def test_a_request_is_pinned_up_to_a_segment(tmp_path: Path) -> None:
         await service.pin("all", request_id=request_id)
         assert (await service.get("/pins/all/content"))["messages"] == messages
         code, message = await service.error("POST", "/pins", 400, name="x", request_id=request_id, up_to="message 9")
-        assert code == "invalid_value" and "There are: system, message 2 (user)" in message
+        assert code == "invalid_value" and "There are: system, tools, message 2 (user)" in message
 
 
 async def test_an_entry_is_pinned(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from pinfill_service.api import model_host
+from pinfill_service.application import close, create_app
 from pinfill_service.models.download import DownloadError
 from pinfill_service.models.library import ModelLibrary
+from tests.support.client import assert_error, client_for, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
-from tests.support.managed import FakeLoader, managed
+from tests.support.managed import V1, FakeLoader, managed
 
 
 @pytest.fixture
@@ -45,6 +47,24 @@ async def test_another_model_takes_over_when_running_requests_have_ended(tmp_pat
         assert engine.closed and not other.closed
         assert (await service.get("/status"))["model"]["name"] == "other-model"
         assert [model["id"] for model in (await service.get("/v1/models"))["data"]] == ["other-model"]
+    assert other.closed
+
+
+async def test_a_service_without_a_model_says_why_until_one_is_loaded(tmp_path: Path, other: FakeEngine) -> None:
+    app = create_app(settings(), None, None, home=tmp_path, loader=FakeLoader(other), problem="It is not here.")
+    chat = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 2}
+    try:
+        async with client_for(app) as http:
+            status = (await http.get(f"{V1}/status")).json()
+            assert (status["model"], status["model_state"]) == (None, "unloaded")
+            assert status["problems"] == [{"kind": "model", "message": "It is not here."}]
+            assert (await http.get(f"{V1}/pins")).json() == {"pins": []}
+            assert_error(await http.post("/v1/chat/completions", json=chat), 503, code="no_model")
+            assert (await http.post(f"{V1}/models/other-model/load")).status_code == 200
+            assert (await http.post("/v1/chat/completions", json=chat)).json()["model"] == "other-model"
+            assert (await http.get(f"{V1}/status")).json()["problems"] == []
+    finally:
+        await asyncio.to_thread(close, app.state.application)
     assert other.closed
 
 

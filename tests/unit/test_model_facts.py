@@ -17,6 +17,7 @@ from pinfill_service.engine.layout import ModelLayout, Names, read_layout
 from pinfill_service.models.library import ModelLibrary
 from pinfill_service.models.model_facts import kv_facts, model_facts, shows_tools
 from pinfill_service.settings import Settings
+from tests.support.chat_templates import HERMES
 from tests.support.models import LLAMA
 
 KEY, VALUE = Names().past_key, Names().past_value
@@ -98,14 +99,14 @@ def test_a_provider_that_cannot_be_had_is_told_with_the_reason(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("template", "expected"),
     [
-        ("{% if tools %}{{ tools | tojson }}{% endif %}{{ messages[0].content }}", True),
-        ("{% for tool in tools or [] %}{{ tool.function.name }}{% endfor %}", True),
+        (HERMES, True),
+        ("{% if tools %}{{ tools | tojson }}{% endif %}{{ messages[0].content }}", False),
         ("{# tools #}{{ messages[0].content }}", False),
         ("{{ raise_exception('no tools') if tools else '' }}", False),
         ("{{ broken", False),
-        ([{"name": "default", "template": "x"}, {"name": "tool_use", "template": "{{ tools }}"}], True),
+        ([{"name": "default", "template": "x"}, {"name": "tool_use", "template": HERMES}], True),
     ],
 )
-def test_tools_are_supported_when_the_prompt_tells_of_them(tmp_path: Path, template: Any, expected: bool) -> None:
+def test_tools_are_supported_when_prompts_show_them_and_calls(tmp_path: Path, template: Any, expected: bool) -> None:
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
     assert shows_tools(tmp_path) is expected

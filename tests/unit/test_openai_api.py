@@ -235,9 +235,8 @@ async def test_content_parts_equal_their_text(app: FastAPI, engine: FakeEngine) 
     await chat(app, messages=[{"role": "user", "content": [{"type": "text", "text": "hello"}]}])
     assert list(engine.requests[0].prompt) == PROMPT
     messages = [{"role": "developer", "content": "d"}, *USER, {"role": "assistant", "content": None}]
-    await chat(app, messages=[*messages, {"role": "tool", "content": "42", "tool_call_id": "c"}])
-    shown = TOKENIZER.decode(engine.requests[1].prompt)
-    assert shown.startswith("<|im_start|>system\nd<|im_end|>") and "<|im_start|>tool\n42<|im_end|>" in shown
+    await chat(app, messages=messages)
+    assert TOKENIZER.decode(engine.requests[1].prompt).startswith("<|im_start|>system\nd<|im_end|>")
     await chat(app, messages=[*USER, {"role": "assistant", "content": "Well"}], continue_final_message=True)
     assert TOKENIZER.decode(engine.requests[2].prompt).endswith("assistant\nWell")
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinfill_service.engine.interface import Sampling
-from pinfill_service.engine.sampler import Sampler, token_logprob
+from pinfill_service.engine.sampler import Sampler, _most_probable, token_logprob
 
 LOGITS = np.array([0.5, 3.0, 2.0, -1.0, 2.9, 0.0], np.float32)
 NOBODY = np.empty(0, np.int32)
@@ -108,3 +108,18 @@ def test_logprobs_are_the_log_softmax_best_first(values: list[float], top: int) 
     assert ranked == sorted(ranked, reverse=True)
     if top:
         assert result.top[0][1] == pytest.approx(expected.max(), abs=1e-6)
+
+
+@given(st.integers(0, 1 << 32), st.floats(0.01, 0.999), st.sampled_from([0.02, 1.0, 20.0]))
+def test_top_p_of_a_large_vocabulary_is_the_smallest_set_that_reaches_it(
+    seed: int, share: float, spread: float
+) -> None:
+    """Whether a partial look finds it or a sort of everything is needed (`spread` 0.02: nearly even)."""
+    probabilities = np.exp(np.random.default_rng(seed).normal(0, spread, 3000))
+    probabilities /= probabilities.sum()
+    kept = _most_probable(probabilities, share)
+    chosen = probabilities[kept]
+    assert len(set(kept)) == len(kept) and (np.diff(chosen) <= 0).all()
+    assert chosen.sum() >= share - 1e-9 and chosen[:-1].sum() < share + 1e-9
+    others = np.delete(probabilities, kept)
+    assert not len(others) or others.max() <= chosen.min()

@@ -54,6 +54,8 @@ def check_error(case: Case, body: Any) -> None:
     asks_anthropic = any(name.lower() == "anthropic-version" for name in case.headers)
     if case.path.startswith("/v1/messages") or (case.path.startswith("/v1/models") and asks_anthropic):
         check_anthropic_envelope(body)
+    elif case.path.startswith("/api/"):
+        assert list(body) == ["error"] and isinstance(body["error"], str) and body["error"]
     else:
         check_envelope(body, code=body["error"]["code"], param=body["error"]["param"])
 
@@ -65,6 +67,8 @@ def test_no_request_breaks_a_route(app: Lasting, mode: GenerationMode) -> None:
     assert {operation.path for operation in operations} >= {
         "/v1/chat/completions",
         "/v1/messages",
+        "/v1/responses",
+        "/api/chat",
         "/tokenize",
         "/pinfill/v1/pins",
     }

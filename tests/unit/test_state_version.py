@@ -58,11 +58,16 @@ def test_an_older_folder_is_migrated_step_by_step_after_a_backup(tmp_path: Path)
 def test_a_step_that_fails_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite3"
     ledger.write_text("a")
+    connections = tmp_path / "agents" / "connections.json"
+    connections.parent.mkdir()
+    connections.write_text("{}")
 
     def fail(home: Path) -> None:
         ledger.write_text("half")
+        connections.unlink()
         raise OSError("no space")
 
     with pytest.raises(StateVersionError, match="as it was before"):
         bring_up_to_date(tmp_path, version=2, migrations={1: fail})
     assert ledger.read_text() == "a" and not (tmp_path / FILE).exists()
+    assert connections.read_text() == "{}"

@@ -62,7 +62,7 @@ class Choice:
     def __init__(self, tokenizer: TextTokenizer, stops: tuple[str, ...], reader: ReplyReader | None = None) -> None:
         self.result = ChoiceResult()
         self._reader = reader or PlainReader()
-        self._decoder = tokenizer.stream_decoder()
+        self._decoder = tokenizer.stream_decoder(shown=self._reader.markers)
         self._stops = StopMatcher(stops)
         self._decoded = 0  # characters decoded, held back ones included
         self._emitted = 0

@@ -14,6 +14,7 @@ from pinfill_service.api.kept import Kept
 from pinfill_service.api.model_host import LEASES, ModelHost
 from pinfill_service.api.pulls import Pulls
 from pinfill_service.api.recording import Recorder
+from pinfill_service.api.responses_store import ResponseStore
 from pinfill_service.engine.interface import Engine
 from pinfill_service.models.library import ModelLibrary
 from pinfill_service.pins.errors import UnknownPinError
@@ -39,6 +40,7 @@ class Application:
     library: ModelLibrary
     pulls: Pulls
     kept: Kept | None
+    responses: ResponseStore
 
     @property
     def pins(self) -> PinManager:

@@ -14,7 +14,13 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from pinfill_service.api.json_text import dump_bytes
-from pinfill_service.engine.interface import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.interface import (
+    ContextLengthError,
+    EngineBusyError,
+    EngineClosedError,
+    EngineError,
+    GrammarError,
+)
 from pinfill_service.pins.errors import (
     PinBudgetError,
     PinContentError,
@@ -24,6 +30,7 @@ from pinfill_service.pins.errors import (
     PinTooLongError,
     UnknownPinError,
 )
+from pinfill_service.prompt.grammar import SchemaError
 from pinfill_service.prompt.template import TemplateError
 
 REQUEST_ID = "pinfill.request_id"  # where a request's scope keeps its name
@@ -115,9 +122,11 @@ def answer_for(error: Exception) -> ErrorAnswer:
             return ErrorAnswer(error.status_code, _http_message(error), headers=error.headers or {})
         case TemplateError():
             return ErrorAnswer(400, str(error), code="template_error", param="messages")
+        case SchemaError():
+            return ErrorAnswer(400, str(error), code=error.code, param=error.path or None)
         case PinError():
             return ErrorAnswer(_PIN_STATUSES.get(type(error), 400), str(error), code=error.code)
-        case ContextLengthError():
+        case ContextLengthError() | GrammarError():
             return ErrorAnswer(400, str(error), code=error.code)
         case EngineBusyError():
             return ErrorAnswer(429, str(error) or "The queue is full.", code=error.code, headers={"Retry-After": "1"})
@@ -135,7 +144,8 @@ def add_error_handlers(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
         return answer_for(error).response(request.scope)
 
-    for kind in (ApiError, RequestValidationError, HTTPException, TemplateError, PinError, EngineError):
+    ours = (ApiError, TemplateError, SchemaError, PinError, EngineError)
+    for kind in (RequestValidationError, HTTPException, *ours):
         app.add_exception_handler(kind, handle)
 
 

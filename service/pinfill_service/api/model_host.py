@@ -49,17 +49,17 @@ class ModelHost:
     """
 
     def __init__(
-        self, loaded: LoadedModel, loader: ModelLoader | None, publish: Publish, follower: Follower | None
+        self, loaded: LoadedModel | None, loader: ModelLoader | None, publish: Publish, follower: Follower | None
     ) -> None:
-        """`loader` None: the model stays the one it is."""
-        self._loaded: LoadedModel | None = loaded
+        """`loader` None: the model stays the one it is. `loaded` None: there is none until one is loaded."""
+        self._loaded = loaded
         self._loader, self._publish, self._follower = loader, publish, follower
         self._borrowed = 0
         self._returned = asyncio.Event()
         self._open = asyncio.Event()
         self._open.set()
         self._changing = False
-        self.state: ModelState = "loaded"
+        self.state: ModelState = "loaded" if loaded is not None else "unloaded"
         self.problem: str | None = None
 
     @property

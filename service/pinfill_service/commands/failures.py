@@ -10,6 +10,7 @@ import tomllib
 
 from pydantic import ValidationError
 
+from pinfill_service.agents.agent import AgentError
 from pinfill_service.commands.console import CommandError
 from pinfill_service.engine.interface import EngineError
 from pinfill_service.engine.layout import LayoutError
@@ -27,6 +28,7 @@ from pinfill_service.state_version import StateVersionError
 
 _SPEAK_FOR_THEMSELVES = (
     CommandError,
+    AgentError,
     ModelError,
     GgufError,
     KeyringUnavailableError,

@@ -64,7 +64,7 @@ def _lines(facts: ModelFacts) -> Iterator[tuple[str, str]]:
     yield "Context", f"{facts.context_length:,} tokens{switch}"
     yield "Vocabulary", f"{facts.vocab_size:,} tokens; an answer ends at {', '.join(map(str, facts.eos_ids)) or 'none'}"
     yield "Chat template", "yes" if facts.chat_template else "none: a plain transcript is used"
-    yield "Tools", "yes" if facts.tools else "no: the chat template does not tell the model about them"
+    yield "Tools", "yes" if facts.tools else "in plain words: the chat template knows none"
     yield (
         "Reuse",
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import signal
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pinfill_service.engine.interface import Engine
+    from pinfill_service.prompt.text_model import TextModel
     from pinfill_service.settings import Settings
 
 
@@ -43,6 +45,12 @@ def serve(
         int | None, typer.Option(min=0, help="Memory for cached prefixes. Default: a quarter of it, at most 4096.")
     ] = None,
     no_key: Annotated[bool, typer.Option("--no-key", help="Ask for no API key; only on loopback.")] = False,
+    without_model: Annotated[
+        bool, typer.Option("--or-without-model", help="Serve also when the model cannot be loaded; another one can be.")
+    ] = False,
+    exit_with_parent: Annotated[
+        bool, typer.Option("--exit-with-parent", help="End in order when standard input is closed.")
+    ] = False,
     log_level: Annotated[LogLevel, typer.Option(help="Debug also lists every request.")] = LogLevel.warning,
 ) -> None:
     """Run the service until Ctrl-C.
@@ -64,45 +72,72 @@ def serve(
         no_key=no_key or None,
     )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # asked to stop, and stopped in order
-    _run(settings)
+    if exit_with_parent:
+        from pinfill_service.commands.parent import exit_with_parent as watch
+
+        watch()
+    _run(settings, without_model)
 
 
-def _run(settings: Settings) -> None:
+def _run(settings: Settings, without_model: bool) -> None:
     """Everything that can be refused is checked before the model is loaded, which takes a while."""
     from pinfill_service.application import create_app, server_config
-    from pinfill_service.commands.local_service import AnnouncingServer, LibraryLoader, find_model, load_model, url_of
+    from pinfill_service.commands.local_service import AnnouncingServer, LibraryLoader, find_model, url_of
     from pinfill_service.keys import active_key, check_binding
     from pinfill_service.settings import home
 
     check_binding(settings, active_key(settings))
-    find_model(settings.model)
+    if not without_model:
+        find_model(settings.model)
     with _listen(settings) as listener, _lock(listener.getsockname()[1]):
-        engine, text = load_model(settings)
+        engine, text, problem = _load(settings, without_model)
         try:
-            app = create_app(settings, engine, text, home=home(), loader=LibraryLoader())
+            app = create_app(settings, engine, text, home=home(), loader=LibraryLoader(), problem=problem)
             block = _introduction(settings, engine, url_of(listener))
             AnnouncingServer(server_config(app, settings), lambda: _show(block)).run(sockets=[listener])
         finally:
-            engine.close()
+            if engine is not None:
+                engine.close()
 
 
-def _introduction(settings: Settings, engine: Engine, url: str) -> RenderableType:
+def _load(settings: Settings, without_model: bool) -> tuple[Engine | None, TextModel | None, str | None]:
+    """The model; or, with `without_model`, the sentence that says why there is none."""
+    from pinfill_service.commands.failures import explain
+    from pinfill_service.commands.local_service import load_model
+
+    try:
+        return *load_model(settings), None
+    except Exception as error:
+        sentence = explain(error)
+        if not without_model or sentence is None:
+            raise
+        logging.getLogger(__name__).warning("serving without a model: %s", sentence)
+        return None, None, sentence
+
+
+def _introduction(settings: Settings, engine: Engine | None, url: str) -> RenderableType:
     from rich.table import Table
 
-    model, slots = engine.model, engine.stats().slots
-    kv = model.context_length * model.kv_bytes_per_token >> 20
     table = Table.grid(padding=(0, 2))
     for title, value in (
         ("Pinfill", f"{url}/v1"),
-        ("Model", model.name),
-        ("Runs on", f"{model.provider} ({model.provider_note})" if model.provider_note else model.provider),
-        ("Context", f"{model.context_length:,} tokens, {kv:,} MiB when full"),
-        ("Slots", f"{slots}, on {settings.threads} threads"),
+        *(_about_model(settings, engine) if engine is not None else [("Model", "none")]),
         ("Memory", f"up to {settings.memory_budget_mib:,} MiB of cached prefixes"),
         ("API key", _about_key(settings)),
     ):
         table.add_row(title, value)
     return table
+
+
+def _about_model(settings: Settings, engine: Engine) -> list[tuple[str, str]]:
+    model, slots = engine.model, engine.stats().slots
+    kv = model.context_length * model.kv_bytes_per_token >> 20
+    return [
+        ("Model", model.name),
+        ("Runs on", f"{model.provider} ({model.provider_note})" if model.provider_note else model.provider),
+        ("Context", f"{model.context_length:,} tokens, {kv:,} MiB when full"),
+        ("Slots", f"{slots}, on {settings.threads} threads"),
+    ]
 
 
 def _show(block: RenderableType) -> None:
@@ -111,10 +146,9 @@ def _show(block: RenderableType) -> None:
 
 
 def _about_key(settings: Settings) -> str:
-    if settings.no_key:
-        return "none is asked for"
-    where = "from PINFILL_API_KEY or settings.toml" if settings.api_key else "in the system keyring"
-    return f"{where}; 'pinfill key' prints it"
+    from pinfill_service.keys import find_key
+
+    return "none is asked for" if settings.no_key else f"{find_key(settings).place.value}; 'pinfill key' prints it"
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -160,8 +194,6 @@ def _who_listens(port: int) -> str:
 
 
 def _set_up_logging(level: LogLevel) -> None:
-    import logging
-
     logging.basicConfig(level=level.value.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if level is not LogLevel.debug:
         logging.getLogger("uvicorn.access").propagate = False

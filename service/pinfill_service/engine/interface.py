@@ -34,6 +34,39 @@ class Sampling:
     logprobs: int | None = None  # None: off; k: the chosen token and the k best
 
 
+class TokenMatcher(Protocol):
+    """How far one sequence is in its grammar. Owned by that sequence; used by one thread at a time.
+
+    Methods raise GrammarError when the grammar's limits are reached or its state is lost.
+    """
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the tokens accepted so far are a complete text of the grammar."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether they are one that nothing can be added to."""
+        ...
+
+    def mask(self) -> bytes:
+        """The tokens that may come next: one bit for each token id, least significant first. Ids beyond it may not."""
+        ...
+
+    def accept(self, token_id: int) -> None:
+        """Goes on with a token that the mask allowed."""
+        ...
+
+
+class Grammar(Protocol):
+    """What a reply must look like. Immutable; made on the HTTP side, may serve many requests at once."""
+
+    def matcher(self) -> TokenMatcher:
+        """A new state at the beginning of the grammar. May be called from any thread; raises GrammarError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
     """One sequence to generate. `prompt` is not empty and shorter than the context length."""
@@ -46,8 +79,10 @@ class GenerationRequest:
     use_cache: bool = True  # False: everything is prefilled and nothing is kept for others
     background: bool = False  # evaluated only while nobody else waits for anything
     pin: bool = False  # the prompt's KV is pinned as soon as it is there
+    session: str = ""  # of a request that others will go on from; it is kept longer, and as long as its session is used
     boundaries: Sequence[int] = ()  # prompt lengths at which a segment ends; others are likely to differ there
     prompt_logprobs: int | None = None  # k: log probabilities of the prompt's own tokens; never reads the cache
+    grammar: Grammar | None = None  # the reply's tokens make a text of it; it ends with "stop" when that is complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +187,12 @@ class EngineBusyError(EngineError):
     """The queue is full."""
 
     code = "engine_busy"
+
+
+class GrammarError(EngineError):
+    """A reply could not be held to its grammar: following it took more than its limits allow."""
+
+    code = "grammar_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +313,7 @@ class Engine(Protocol):
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         """Queues a request and returns its id. `on_event` is called on the engine thread and must not block.
 
-        Raises ContextLengthError, EngineBusyError or EngineClosedError at once.
+        Raises ContextLengthError, EngineBusyError, EngineClosedError or GrammarError at once.
         """
         ...
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pinfill_service.engine.interface import Sampling, TokenLogprob
 
 Logits = NDArray[np.float32]
+_FIRST_LOOK = 256  # tokens
+TokenIds = NDArray[np.int64]
 
 
 def token_logprob(logits: Logits, token_id: int, top: int) -> TokenLogprob:
@@ -22,6 +22,18 @@ def token_logprob(logits: Logits, token_id: int, top: int) -> TokenLogprob:
         ids = ids[np.lexsort((ids, -values[ids]))]
         best = tuple((int(i), float(values[i]) - log_total) for i in ids)
     return TokenLogprob(token_id, float(values[token_id]) - log_total, best)
+
+
+def _usable(values: Logits) -> Logits:
+    """Logits of which at least one is finite: NaN is the worst, infinity the best, and if all are -inf they are equal.
+
+    A grammar may leave only tokens that the model rules out; one of them has to be chosen all the same.
+    """
+    if np.isfinite(values).all():
+        return values
+    largest = float(np.finfo(np.float32).max)
+    values = np.nan_to_num(values, nan=-np.inf, posinf=largest, neginf=-np.inf)
+    return values if (values > -np.inf).any() else np.zeros_like(values)
 
 
 class Sampler:
@@ -46,14 +58,18 @@ class Sampler:
     def _unchanged(self) -> bool:
         return not len(self._bias_ids) and self._counts is None and self._seen is None
 
-    def choose(self, logits: Logits) -> int:
-        """The next token's id from [vocabulary] logits, which are not changed."""
-        if self._greedy and self._unchanged:
-            return self._record(int(logits.argmax()))
-        adjusted = self._adjusted(logits)
+    def choose(self, logits: Logits, allowed: TokenIds | None = None) -> int:
+        """The next token's id from [vocabulary] logits, which are not changed.
+
+        `allowed`: ids in ascending order, at least one; no other is chosen, whatever the logits are.
+        """
+        values = logits if self._greedy and self._unchanged else self._adjusted(logits)
+        if allowed is not None:
+            values = _usable(values[allowed])
         if self._greedy:
-            return self._record(int(adjusted.argmax()))
-        ids, probabilities = self._candidates(adjusted)
+            index = int(values.argmax())
+            return self._record(index if allowed is None else int(allowed[index]))
+        ids, probabilities = self._candidates(np.arange(len(values)) if allowed is None else allowed, values)
         point = self._random.random()
         index = int(np.searchsorted(np.cumsum(probabilities), point * probabilities.sum(), side="right"))
         return self._record(int(ids[min(index, len(ids) - 1)]))
@@ -78,23 +94,39 @@ class Sampler:
             values -= np.float32(sampling.presence_penalty) * (self._counts > 0)
         return values
 
-    def _candidates(self, values: Logits) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Ids and probabilities that survive top-k, top-p and min-p, best first."""
+    def _candidates(self, ids: TokenIds, values: Logits) -> tuple[TokenIds, NDArray[np.float64]]:
+        """Ids and probabilities of those that survive top-k, top-p and min-p. Nothing is sorted that need not be."""
         sampling = self._sampling
-        ids: NDArray[Any] = np.arange(len(values))
         if 0 < sampling.top_k < len(values):
-            ids = np.argpartition(values, -sampling.top_k)[-sampling.top_k :]
-        scaled = values[ids].astype(np.float64) / sampling.temperature
+            best = np.argpartition(values, -sampling.top_k)[-sampling.top_k :]
+            ids, values = ids[best], values[best]
+        scaled = values.astype(np.float64) / sampling.temperature
         probabilities = np.exp(scaled - scaled.max())
         probabilities /= probabilities.sum()
-        order = np.lexsort((ids, -probabilities))
-        ids, probabilities = ids[order], probabilities[order]
-        if sampling.top_p < 1:  # the smallest set whose probability reaches top_p (Holtzman et al. 2020)
-            before = np.cumsum(probabilities) - probabilities
-            kept = before < sampling.top_p * probabilities.sum()
-            kept[0] = True
+        if sampling.top_p < 1:
+            kept = _most_probable(probabilities, sampling.top_p)
             ids, probabilities = ids[kept], probabilities[kept]
         if sampling.min_p > 0:
-            kept = probabilities >= sampling.min_p * probabilities[0]
+            kept = probabilities >= sampling.min_p * probabilities.max()
             ids, probabilities = ids[kept], probabilities[kept]
         return ids, probabilities
+
+
+def _most_probable(probabilities: NDArray[np.float64], share: float) -> NDArray[np.intp]:
+    """Indices of the smallest set whose probability reaches `share` (Holtzman et al. 2020), best first.
+
+    A few hundred tokens nearly always reach it, and sorting a whole vocabulary for each token takes milliseconds.
+    """
+    size = _FIRST_LOOK
+    best = np.arange(len(probabilities))
+    while size < len(probabilities):
+        most = np.argpartition(probabilities, -size)[-size:]
+        if probabilities[most].sum() >= share:
+            best = most
+            break
+        size *= 8
+    best = best[np.lexsort((best, -probabilities[best]))]
+    before = np.cumsum(probabilities[best]) - probabilities[best]
+    kept = before < share
+    kept[0] = True
+    return best[kept]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pinfill_service.engine.constraint import make_constraint
 from pinfill_service.engine.interface import (
     ContextLengthError,
     EngineBusyError,
@@ -84,6 +85,7 @@ class OnnxEngine:
         if not len(prompt) or prompt.min() < 0 or prompt.max() >= self._model.vocab_size:
             raise EngineError("The prompt is empty or holds token ids outside the vocabulary.")
         sampler = Sampler(request.sampling, prompt, self._model.vocab_size)
+        constraint = make_constraint(request, self._model.vocab_size)
         with self._changed:
             if self._closing:
                 raise EngineClosedError("The service is shutting down.")
@@ -92,7 +94,7 @@ class OnnxEngine:
             request_id = next(self._ids)
             listener = self._closing_listener(request_id, on_event)
             self._open.add(request_id)
-            sequence = Sequence(request_id, request, listener, prompt, sampler, self._clock())
+            sequence = Sequence(request_id, request, listener, prompt, sampler, self._clock(), constraint)
             self._inbox.append(sequence)
             self._changed.notify()
         return sequence.id

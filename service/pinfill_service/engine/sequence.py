@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pinfill_service.engine.constraint import Constraint
 from pinfill_service.engine.interface import Event, GenerationRequest, Timings, TokenLogprob
-from pinfill_service.engine.sampler import Sampler
+from pinfill_service.engine.sampler import Logits, Sampler
 
 
 def namespace(salt: str, *, long_rope: bool) -> str:
@@ -27,6 +28,7 @@ class Sequence:
     prompt: NDArray[np.int32]
     sampler: Sampler
     submitted: float
+    constraint: Constraint | None = None
     slot: int | None = None
     started: float = 0.0
     first_token: float = 0.0
@@ -34,6 +36,7 @@ class Sequence:
     evaluated: int = 0  # prompt tokens whose KV is in the slot, cached ones included
     next_token: int = 0
     reply: list[int] = field(default_factory=list)
+    complete: bool = False  # its grammar lets nothing follow
     long_rope: bool = False
     checkpoints: tuple[int, ...] = ()  # prompt lengths, in order, at which the state is kept
     prompt_logprobs: list[TokenLogprob] = field(default_factory=list)
@@ -60,6 +63,15 @@ class Sequence:
     def reads_cache(self) -> bool:
         """Scoring a prompt needs the logits of all its tokens, so all are evaluated."""
         return self.request.use_cache and self.request.prompt_logprobs is None
+
+    def choose(self, logits: Logits) -> int:
+        """Samples the next token from [vocabulary] logits. Raises GrammarError."""
+        if self.constraint is None:
+            return self.sampler.choose(logits)
+        token_id = self.sampler.choose(logits, self.constraint.allowed())
+        self.constraint.accept(token_id)
+        self.complete = self.constraint.finished
+        return token_id
 
     def timings(self, now: float) -> Timings:
         started = self.started or now

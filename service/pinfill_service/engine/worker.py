@@ -22,6 +22,7 @@ from pinfill_service.engine.interface import (
     Failed,
     Finished,
     FinishReason,
+    GrammarError,
     Progress,
     PromptScored,
     Started,
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 _SHARED_CHUNK_TOKENS = 128
 # Logits of every position are kept for a chunk when a prompt is scored: 128 x 150k x 4 bytes is 77 MB.
 _SCORED_CHUNK_TOKENS = 128
+_GRAMMAR_LOST = "The reply's grammar failed; try again, or with a simpler schema."
 
 
 class Session(Protocol):
@@ -205,7 +207,11 @@ class Worker:
         sequence.started = sequence.started or began
         request = sequence.request
         claim = self.cache.claim(
-            sequence.namespace, sequence.prompt, reuse=self._reads_cache(sequence), keep=request.use_cache
+            sequence.namespace,
+            sequence.prompt,
+            reuse=self._reads_cache(sequence),
+            keep=request.use_cache,
+            session=request.session,
         )
         sequence.slot = claim.slot
         self._session.use_long_rope(claim.slot, sequence.long_rope)
@@ -298,7 +304,12 @@ class Worker:
     def _choose(self, sequence: Sequence, logits: Logits) -> None:
         """Samples the next token, reports it, and ends the sequence where it ends."""
         request = sequence.request
-        token_id = sequence.sampler.choose(logits)
+        try:
+            token_id = sequence.choose(logits)
+        except Exception as error:  # a grammar is code of others: whatever it does is its own request's failure
+            log.exception("request %d could not be held to its grammar", sequence.id)
+            self.fail([sequence], error if isinstance(error, EngineError) else GrammarError(_GRAMMAR_LOST))
+            return
         if token_id in request.stop_ids:
             self._finish(sequence, "stop", keep_reply=True)
             return
@@ -307,7 +318,9 @@ class Worker:
         self._totals.generated += 1
         sequence.next_token = token_id
         self._emit(sequence, Token(token_id, None if wanted is None else token_logprob(logits, token_id, wanted)))
-        if sequence.length >= self._context_length or sequence.generated >= request.max_tokens:
+        if sequence.complete:
+            self._finish(sequence, "stop", keep_reply=True)
+        elif sequence.length >= self._context_length or sequence.generated >= request.max_tokens:
             self._finish(sequence, "length", keep_reply=True)
 
     def _needs_long_rope(self, sequence: Sequence) -> bool:

@@ -18,10 +18,10 @@ from pinfill_service.engine.providers import RuntimeMissingError
 from pinfill_service.models.library import InstalledModel
 from pinfill_service.models.sidecar import SIDECAR, Sidecar
 from pinfill_service.prompt.template import TemplateError, load_template, read_json
+from pinfill_service.prompt.tools.formats import tool_format
 from pinfill_service.settings import Settings
 
 _DTYPES = {"float": "float32"}  # where ONNX' name differs from everybody else's
-_PROBE = "name_that_no_template_holds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,9 @@ def kv_facts(layout: ModelLayout) -> KvFacts:
 
 
 def shows_tools(folder: Path) -> bool:
-    """Whether the chat template tells the model about tools: one is offered, and its name looked for in the prompt."""
-    tool = {"type": "function", "function": {"name": _PROBE, "description": "", "parameters": {"type": "object"}}}
+    """Whether the chat template has a form of its own for tools, calls and results."""
     try:
-        return _PROBE in load_template(folder).render([{"role": "user", "content": "?"}], tools=[tool])
+        return tool_format(load_template(folder)).native
     except TemplateError:
         return False
 

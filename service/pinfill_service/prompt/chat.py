@@ -56,7 +56,10 @@ class Hints:
 class ChatRequest:
     """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
     tool_call_id, reasoning_content; build them with `normalise`. Tools have OpenAI's form: {"type": "function",
-    "function": {"name", "description", "parameters"}}.
+    "function": {"name", "description", "parameters"}}, and so have calls; their arguments are an object or JSON text.
+
+    A tool with `"defer_loading": true` beside "function" can be called, but stands only in the messages whose
+    `tool_references`, a list, name it.
     """
 
     messages: tuple[Message, ...]
@@ -67,6 +70,24 @@ class ChatRequest:
     template_options: Mapping[str, Any] = field(default_factory=dict)
     continue_final_message: bool = False
     options: GenerationOptions = field(default_factory=GenerationOptions)
+
+    @property
+    def must_call(self) -> bool:
+        """Whether the answer is nothing but tool calls."""
+        return self.tool_choice.mode == "required" or self.tool_choice.name is not None
+
+    @property
+    def constrained(self) -> bool:
+        """Whether the answer has to be of a certain form from its first character on."""
+        return self.must_call or self.format is not None
+
+    @property
+    def callable_tools(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools that the answer may call: none when it has to be JSON instead."""
+        if self.tool_choice.mode == "none" or (self.format is not None and not self.must_call):
+            return ()
+        name = self.tool_choice.name
+        return tuple(tool for tool in self.tools if name is None or tool["function"]["name"] == name)
 
 
 def normalise(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -81,3 +102,9 @@ def normalise(messages: Sequence[Message]) -> tuple[Message, ...]:
     others = [message for message in renamed[:answer] if message.get("role") != "system"]
     content = "\n\n".join(str(message.get("content") or "") for message in system)
     return ({**system[0], "content": content}, *others, *renamed[answer:])
+
+
+def tool_name(tool: Mapping[str, Any]) -> str:
+    """The name of a tool definition, in OpenAI's form or a flat one."""
+    function = tool.get("function")
+    return str((function if isinstance(function, Mapping) else tool).get("name", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -32,7 +32,8 @@ class Vocabulary:
     def __init__(self, tokenizer: FastTokenizer) -> None:
         state = tokenizer_state(tokenizer)
         self._tokenizer = tokenizer
-        self._special = frozenset(token["id"] for token in state["added_tokens"] if token["special"])
+        self.special_tokens = {token["content"]: token["id"] for token in state["added_tokens"] if token["special"]}
+        self._special = frozenset(self.special_tokens.values())
         self._to_bytes = _byte_rule(state.get("decoder"))
         self._strips = _strips_first_space(state.get("decoder"))
         self._cache: dict[int, TokenBytes] = {}
@@ -40,6 +41,11 @@ class Vocabulary:
     @property
     def exact(self) -> bool:
         return self._to_bytes is not None
+
+    @property
+    def size(self) -> int:
+        """One more than the largest id. The model's own vocabulary may be wider, or have gaps."""
+        return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def is_special(self, token_id: int) -> bool:
         return token_id in self._special
@@ -86,9 +92,10 @@ class StreamDecoder:
     continuation of another, so a leading space is kept.
     """
 
-    def __init__(self, vocabulary: Vocabulary, skip_special: bool = True) -> None:
+    def __init__(self, vocabulary: Vocabulary, hidden: Collection[int]) -> None:
+        """`hidden` tokens are not text."""
         self._vocabulary = vocabulary
-        self._skip_special = skip_special
+        self._hidden = hidden
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._ids: list[int] = []  # a window of tokens, for those that have no bytes of their own
         self._context = 0  # how many of them have come out as text
@@ -96,7 +103,7 @@ class StreamDecoder:
 
     def push(self, token_id: int) -> str:
         """The text that is complete with this token; empty while a character is not."""
-        if self._skip_special and self._vocabulary.is_special(token_id):
+        if token_id in self._hidden:
             return ""
         if self._vocabulary.exact:
             return self._decoder.decode(self._vocabulary.token(token_id).data)
@@ -122,7 +129,7 @@ class StreamDecoder:
         return new
 
     def _decode_window(self) -> str:
-        return self._vocabulary.decode(self._ids, skip_special=self._skip_special)
+        return self._vocabulary.decode(self._ids)
 
 
 def _byte_rule(decoder: dict[str, Any] | None) -> Callable[[str], bytes] | None:

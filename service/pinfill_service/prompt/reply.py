@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -50,11 +50,12 @@ Part = Reasoning | Words | CallBegins | CallArguments | CallEnds
 
 @dataclass(slots=True)
 class ToolCall:
-    """A tool call as far as it is known; `arguments` are JSON text."""
+    """A tool call as far as it is known; `arguments` are JSON text, all of it when the call has `ended`."""
 
     id: str
     name: str
     arguments: str = ""
+    ended: bool = False
 
 
 @dataclass(slots=True)
@@ -76,10 +77,18 @@ class Reply:
                     self.calls.append(ToolCall(call_id, name))
                 case CallArguments(index, text):
                     self.calls[index].arguments += text
+                case CallEnds(index):
+                    self.calls[index].ended = True
 
 
 class ReplyReader(Protocol):
-    """Reads one answer's text, piece by piece. A piece may hold back what could still become something else."""
+    """Reads one answer's text, piece by piece. A piece may hold back what could still become something else.
+
+    `markers` are the special tokens it wants to see as text; all others stay out of the text.
+    """
+
+    @property
+    def markers(self) -> Collection[str]: ...
 
     def push(self, text: str) -> Sequence[Part]: ...
 
@@ -90,6 +99,8 @@ class ReplyReader(Protocol):
 
 class PlainReader:
     """Everything is words."""
+
+    markers: Collection[str] = ()
 
     def push(self, text: str) -> Sequence[Part]:
         return (Words(text),) if text else ()

@@ -30,9 +30,9 @@ class TemplateError(Exception):
     """The chat template is broken, refused the messages or asked for too much; the message is one sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ChatTemplate:
-    """A compiled template with the special tokens it may name. Rendering is thread-safe."""
+    """A compiled template with the special tokens it may name. Rendering is thread-safe. Compared by identity."""
 
     template: Template
     tool_template: Template

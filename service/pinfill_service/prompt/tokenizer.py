@@ -10,8 +10,9 @@ import re
 import sys
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -101,13 +102,26 @@ class TextTokenizer:
                 ids.extend(known[part])
         return Encoded(ids, tuple(pieces))
 
+    def token_at(self, text: str, encoded: Encoded, character: int) -> int:
+        """The first token of an encoded text that begins at or behind a character; exact where tokens are bytes."""
+        piece = max((piece for piece in encoded.pieces if piece.character <= character), key=lambda piece: piece.token)
+        wanted = len(text[piece.character : character].encode("utf-8", "replace"))
+        lengths = (len(self.vocabulary.token(token_id).data) for token_id in encoded.ids[piece.token :])
+        begins = accumulate(lengths, initial=0)
+        return piece.token + next((at for at, begin in enumerate(begins) if begin >= wanted), 0)
+
     def decode(self, ids: Sequence[int], *, skip_special: bool = False) -> str:
         """The text of token ids; ids the vocabulary does not have are left out."""
         return self.vocabulary.decode(ids, skip_special=skip_special)
 
-    def stream_decoder(self, *, skip_special: bool = True) -> StreamDecoder:
-        """A decoder for tokens that continue a text. Special tokens are not text, unless `skip_special` is False."""
-        return StreamDecoder(self.vocabulary, skip_special)
+    def stream_decoder(self, *, skip_special: bool = True, shown: Collection[str] = ()) -> StreamDecoder:
+        """A decoder for tokens that continue a text. Special tokens are not text, except those whose content is among
+        `shown`, or all of them when `skip_special` is False.
+        """
+        if not skip_special:
+            return StreamDecoder(self.vocabulary, ())
+        special = self.vocabulary.special_tokens.items()
+        return StreamDecoder(self.vocabulary, {token_id for content, token_id in special if content not in shown})
 
     def token_text(self, token_id: int) -> TokenBytes:
         """The text and the bytes of one token, as log probabilities show it."""

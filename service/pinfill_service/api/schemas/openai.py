@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from pinfill_service.engine.interface import Sampling
-from pinfill_service.prompt.chat import GenerationOptions
+from pinfill_service.prompt.chat import GenerationOptions, JsonFormat, ToolChoice
 
 MAX_STOPS = 16
 MAX_CHOICES = 16
@@ -36,6 +35,34 @@ def _as_text(content: Any) -> Any:
             raise PydanticCustomError("text_missing", "a part of type {kind} needs a text", {"kind": repr(kind)})
         texts.append(text)
     return "\n".join(texts)
+
+
+def _as_tool_choice(value: Any) -> ToolChoice:
+    if value in (None, "auto", "none", "required"):
+        return ToolChoice(value or "auto")
+    function = value.get("function") if isinstance(value, dict) and value.get("type") == "function" else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(name, str):
+        raise PydanticCustomError(
+            "tool_choice", 'it is "auto", "none", "required" or {{"type": "function", "function": {{"name": ...}}}}'
+        )
+    return ToolChoice("required", name)
+
+
+def _as_format(value: Any) -> JsonFormat | None:
+    kind = value.get("type") if isinstance(value, dict) else None
+    if value is None or kind == "text":
+        return None
+    holder = value.get("json_schema") if kind == "json_schema" else value
+    schema = holder.get("schema") if isinstance(holder, dict) else None
+    if kind == "json_object" and (schema is None or isinstance(schema, dict)):
+        return JsonFormat(schema)
+    if kind == "json_schema" and isinstance(schema, dict | bool):
+        return JsonFormat(schema)
+    raise PydanticCustomError(
+        "response_format",
+        'it has the type "text", "json_object" or "json_schema", this one with {{"json_schema": {{"schema": ...}}}}',
+    )
 
 
 def _as_stops(value: Any) -> Any:
@@ -68,12 +95,33 @@ _PROMPT = {
         {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
     ]
 }
+_TOOL_CHOICE = {"anyOf": [{"enum": ["none", "auto", "required"]}, {"type": "object"}, {"type": "null"}]}
+_OBJECT = {"anyOf": [{"type": "object"}, {"type": "null"}]}
 Stops = Annotated[
     tuple[Annotated[str, Field(max_length=1000)], ...],
     BeforeValidator(_as_stops),
     Field(max_length=MAX_STOPS),
     WithJsonSchema(_TEXTS),
 ]
+
+
+class CalledFunction(BaseModel):
+    """What a tool call calls. `arguments` are JSON text or, from some clients, the object itself."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str = Field(min_length=1)
+    arguments: str | dict[str, Any] | None = None
+
+
+class CallFields(BaseModel):
+    """A tool call of an earlier answer."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str = ""
+    type: Literal["function"] = "function"
+    function: CalledFunction
 
 
 class Message(BaseModel):
@@ -84,27 +132,17 @@ class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Annotated[str | None, BeforeValidator(_as_text), WithJsonSchema(_CONTENT)] = None
     name: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[CallFields] | None = None
     tool_call_id: str | None = None
     reasoning_content: str | None = None
 
     def for_template(self) -> dict[str, Any]:
-        """The message as chat templates expect it: arguments of tool calls as objects, no absent fields."""
+        """The message as `ChatRequest` has it, without absent fields."""
         message = {name: value for name, value in self if value is not None}
-        message.setdefault("content", None if self.tool_calls else "")
+        message.setdefault("content", "")
         if self.tool_calls:
-            message["tool_calls"] = [_with_object_arguments(call) for call in self.tool_calls]
+            message["tool_calls"] = [call.model_dump() for call in self.tool_calls]
         return message
-
-
-def _with_object_arguments(call: dict[str, Any]) -> dict[str, Any]:
-    function = call.get("function")
-    if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-        return call
-    try:
-        return {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
-    except ValueError:
-        return call
 
 
 class StreamOptions(BaseModel):
@@ -113,13 +151,11 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class GenerationFields(BaseModel):
-    """What chat and text completions have in common."""
+class SamplingFields(BaseModel):
+    """How to choose tokens and when to end, in the words that most APIs share."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
-    model: str | None = None
-    max_tokens: int | None = Field(None, ge=-1)  # -1: as absent
     temperature: float | None = Field(None, ge=0, le=100)
     top_p: float | None = Field(None, ge=0, le=1)
     top_k: int | None = Field(None, ge=-1, le=1 << 31)
@@ -131,24 +167,17 @@ class GenerationFields(BaseModel):
     seed: int | None = Field(None, ge=-(1 << 63), lt=1 << 64)  # -1: a random one
     logit_bias: dict[Annotated[int, Field(ge=0)], Annotated[float, Field(ge=-100, le=100)]] | None = None
     stop: Stops = ()
-    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
     cache_prompt: bool | None = None
     cache_salt: str | None = Field(None, max_length=512)
     ignore_eos: bool | None = None
 
-    @property
-    def include_usage(self) -> bool:
-        return bool(self.stream_options and self.stream_options.include_usage)
-
-    def options(self, max_tokens: int | None, logprobs: int | None) -> GenerationOptions:
-        """The fields as generation options."""
+    def options(self, max_tokens: int | None, *, logprobs: int | None = None, n: int = 1) -> GenerationOptions:
+        """The fields as generation options; a negative `max_tokens` is none."""
         return GenerationOptions(
             max_tokens=max_tokens if max_tokens is not None and max_tokens >= 0 else None,
             sampling=self._sampling(logprobs),
             stop=self.stop,
-            n=self.n or 1,
+            n=n,
             ignore_eos=bool(self.ignore_eos),
             salt=self.cache_salt or "",
             use_cache=self.cache_prompt is not False,
@@ -172,6 +201,20 @@ class GenerationFields(BaseModel):
         return Sampling(**{name: value for name, value in chosen.items() if value is not None})  # type: ignore[arg-type]
 
 
+class GenerationFields(SamplingFields):
+    """What chat and text completions have in common."""
+
+    model: str | None = None
+    max_tokens: int | None = Field(None, ge=-1)  # -1: as absent
+    n: int | None = Field(None, ge=1, le=MAX_CHOICES)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+    @property
+    def include_usage(self) -> bool:
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+
 class ChatCompletionRequest(GenerationFields):
     """POST /v1/chat/completions"""
 
@@ -180,12 +223,16 @@ class ChatCompletionRequest(GenerationFields):
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0, le=20)
     tools: list[dict[str, Any]] | None = None
+    prompt_cache_key: str | None = None  # names the conversation
+    tool_choice: Annotated[ToolChoice, PlainValidator(_as_tool_choice), WithJsonSchema(_TOOL_CHOICE)] = ToolChoice()
+    parallel_tool_calls: bool | None = None
+    response_format: Annotated[JsonFormat | None, PlainValidator(_as_format), WithJsonSchema(_OBJECT)] = None
     chat_template_kwargs: dict[str, Any] | None = None
     continue_final_message: bool | None = None
 
     def generation_options(self) -> GenerationOptions:
         limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
-        return self.options(limit, (self.top_logprobs or 0) if self.logprobs else None)
+        return self.options(limit, logprobs=(self.top_logprobs or 0) if self.logprobs else None, n=self.n or 1)
 
 
 class CompletionRequest(GenerationFields):
@@ -204,7 +251,7 @@ class CompletionRequest(GenerationFields):
 
     def generation_options(self) -> GenerationOptions:
         limit = self.max_tokens if self.max_tokens is not None else COMPLETION_MAX_TOKENS
-        return self.options(limit, self.logprobs)
+        return self.options(limit, logprobs=self.logprobs, n=self.n or 1)
 
 
 class TokenizeRequest(BaseModel):

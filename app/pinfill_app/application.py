@@ -1,0 +1,163 @@
+"""The application: everything made once, and connected."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
+
+from pinfill_app.client import Client
+from pinfill_app.commands import Commands
+from pinfill_app.notifications import Notifications
+from pinfill_app.plan import Plan, make_plan
+from pinfill_app.settings import AppSettings
+from pinfill_app.single_instance import SingleInstance
+from pinfill_app.state import Store
+from pinfill_app.supervision_limits import Limits
+from pinfill_app.supervisor import Supervisor
+from pinfill_app.theme import use_theme
+from pinfill_app.tray import Tray
+from pinfill_app.tray_actions import TrayActions
+from pinfill_app.tray_icon import Look, Sign, tray_icon
+from pinfill_app.tray_menu import TrayMenu
+from pinfill_app.units import use_locale
+from pinfill_app.unix_signals import UnixSignals
+from pinfill_app.window_notices import WindowNotices
+from pinfill_app.windows.main_window import MainWindow
+from pinfill_app.windows.page import Context, Page
+from pinfill_app.windows.pages import PAGES
+from pinfill_service.settings import home
+
+TRAY_LOOKS, TRAY_MILLISECONDS = 20, 500  # at login the tray may come after us
+
+
+class PinfillApplication(QObject):
+    """Owns the store, the supervisor, the window and, where there is one, the tray."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Callable[[], Plan] | None = None,
+        limits: Limits | None = None,
+        pages: Sequence[type[Page]] = PAGES,
+    ) -> None:
+        super().__init__()
+        self.settings = AppSettings(folder)
+        use_theme(self.settings.theme)
+        self.client = Client(self)
+        self.store = Store(self.client, self)
+        self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
+        self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
+        context = Context(
+            self.client,
+            self.store,
+            self.supervisor,
+            self.settings,
+            self._show_page,
+            self.notifications.tell,
+            Commands(self.client, self),
+        )
+        self.window = MainWindow(context, pages)
+        self.window.closed.connect(self.quit)
+        self._notices = WindowNotices(context, self.window)
+        self.menu = TrayMenu(context, TrayActions(context, self._confirm), self.window.bring_to_front, self.quit)
+        self.tray: Tray | None = None
+        self._looks = 0
+        self._quitting = False
+        self.supervisor.connected.connect(self.store.follow)
+        self.supervisor.disconnected.connect(self.store.leave)
+        self.store.progress_changed.connect(self._on_progress)
+        self.supervisor.stopped.connect(self._on_stopped)
+
+    def start(self, *, minimised: bool) -> None:
+        """Shows the tray, or the window where there is none, and gets the service running."""
+        self._find_tray(minimised)
+        if not minimised:
+            self.window.bring_to_front()
+        self.supervisor.start()
+
+    def quit(self) -> None:
+        """Ends the service if it is ours, then the application."""
+        if self._quitting:
+            return
+        self._quitting = True
+        if self.tray is not None:
+            self.tray.hide()
+        self.settings.geometry = self.window.saveGeometry()
+        self.settings.save()
+        self.window.hide()
+        self.supervisor.stop()
+
+    def _find_tray(self, minimised: bool) -> None:
+        """A login may be quicker than the panel: started minimised, the tray is waited for."""
+        if self._quitting:
+            return
+        if QSystemTrayIcon.isSystemTrayAvailable():
+            self.tray = Tray(self.store, self.supervisor, self.menu, self)
+            self.tray.clicked.connect(self.window.bring_to_front)
+            self.tray.show()
+        elif minimised and self._looks < TRAY_LOOKS:
+            self._looks += 1
+            QTimer.singleShot(TRAY_MILLISECONDS, self, partial(self._find_tray, minimised))
+        else:
+            self.window.hides_on_close = False
+            self._notices.tell_no_tray()
+            if minimised:
+                self.window.showMinimized()
+
+    def _show_page(self, name: str, /, **hints: Any) -> None:
+        self.window.show_page(name, **hints)
+
+    def _show_message(self, title: str, text: str) -> None:
+        if self.tray is not None:
+            self.tray.show_message(title, text)
+        else:
+            self.window.statusBar().showMessage(f"{title}. {text}", 10_000)
+
+    def _confirm(self, question: str, yes: str, act: Callable[[], object], /) -> None:
+        self.window.bring_to_front()
+        box = QMessageBox(
+            QMessageBox.Icon.Question, "Pinfill", question, QMessageBox.StandardButton.Cancel, self.window
+        )
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        button = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
+        button.clicked.connect(lambda: act())
+        box.open()
+
+    def _on_progress(self) -> None:
+        self.supervisor.set_busy(self.store.running.is_busy)
+
+    def _on_stopped(self) -> None:
+        if self._quitting:
+            QApplication.quit()
+
+
+def run(*, minimised: bool) -> int:
+    """The whole application; returns its exit code."""
+    qt = QApplication(["pinfill"])
+    use_locale()
+    qt.setApplicationName("Pinfill")
+    qt.setDesktopFileName("pinfill")
+    qt.setQuitOnLastWindowClosed(False)
+    qt.setWindowIcon(tray_icon(Look(Sign.READY)))
+    instance = SingleInstance(home())
+    if not instance.acquire():
+        if instance.hail(show=not minimised):
+            return 0
+        print("error: Pinfill runs already, but does not answer. End it, and start it again.", file=sys.stderr)
+        return 1
+    application = PinfillApplication(home())
+    instance.raised.connect(application.window.bring_to_front)
+    qt.aboutToQuit.connect(application.supervisor.end_now)
+    signals = UnixSignals(application.quit)
+    application.start(minimised=minimised)
+    code = qt.exec()
+    signals.deleteLater()
+    instance.release()
+    return code

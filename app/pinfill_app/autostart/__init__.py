@@ -1,0 +1,40 @@
+"""Starting with the computer, by platform."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+
+class AutostartError(Exception):
+    """It could not be changed. The message says why."""
+
+
+class Autostart(Protocol):
+    """Whether the application starts when this user logs in."""
+
+    def is_on(self) -> bool: ...
+
+    def turn_on(self) -> None:
+        """Raises AutostartError."""
+        ...
+
+    def turn_off(self) -> None:
+        """Raises AutostartError."""
+        ...
+
+
+def start_command() -> list[str]:
+    """How the application is started at login, in the tray."""
+    return [sys.executable, "-P", "-m", "pinfill_app", "--minimised"]
+
+
+def autostart() -> Autostart:
+    """The one of this system."""
+    if sys.platform == "win32":
+        from pinfill_app.autostart.windows import RunKey
+
+        return RunKey()
+    from pinfill_app.autostart.xdg import DesktopFile
+
+    return DesktopFile()

@@ -1,0 +1,67 @@
+"""Commands of `pinfill`, run beside the application: for what needs files read, and documents taken apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment
+from shiboken6 import isValid
+
+from pinfill_app.client import Client
+from pinfill_app.failure import Failure, FailureKind
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command that succeeded printed."""
+
+    text: str
+
+
+class Commands(QObject):
+    """Runs commands against the service that the client asks.
+
+    `done` gets the Output or a Failure with the command's own words; it is not called for a method of a QObject that is
+    gone by then.
+    """
+
+    def __init__(self, client: Client, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._client = client
+
+    def run(self, *arguments: str, done: Callable[[Output | Failure], None]) -> None:
+        """`arguments` as after `pinfill`. What begins with a dash and is not an option goes behind "--"."""
+        process = QProcess(self)
+        environment = QProcessEnvironment.systemEnvironment()
+        environment.insert("PYTHONUTF8", "1")
+        if self._client.key is not None:
+            environment.insert("PINFILL_API_KEY", self._client.key)
+        process.setProcessEnvironment(environment)
+        process.finished.connect(lambda code, status: self._on_finished(process, done))
+        process.errorOccurred.connect(lambda error: self._on_error(process, error, done))
+        process.start(sys.executable, ["-P", "-m", "pinfill_service.cli", *arguments])
+
+    def _on_finished(self, process: QProcess, done: Callable[[Output | Failure], None]) -> None:
+        output = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
+        errors = bytes(process.readAllStandardError().data()).decode("utf-8", "replace").strip()
+        if process.exitStatus() is QProcess.ExitStatus.NormalExit and process.exitCode() == 0:
+            self._deliver(process, done, Output(output))
+        else:
+            last = errors.splitlines()[-1] if errors else self.tr("The command failed and did not say why.")
+            self._deliver(process, done, Failure(FailureKind.REFUSED, last.removeprefix("error: ")))
+
+    def _on_error(
+        self, process: QProcess, error: QProcess.ProcessError, done: Callable[[Output | Failure], None]
+    ) -> None:
+        if error is QProcess.ProcessError.FailedToStart:  # every other one is followed by `finished`
+            words = self.tr("The command cannot be started: {}.").format(process.errorString())
+            self._deliver(process, done, Failure(FailureKind.REFUSED, words))
+
+    @staticmethod
+    def _deliver(process: QProcess, done: Callable[[Output | Failure], None], outcome: Output | Failure) -> None:
+        process.deleteLater()
+        receiver = getattr(done, "__self__", None)
+        if not isinstance(receiver, QObject) or isValid(receiver):
+            done(outcome)

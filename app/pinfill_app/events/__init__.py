@@ -1,0 +1,1 @@
+"""What happens in the service, as it happens."""

@@ -1,0 +1,74 @@
+"""What a person chose for the application itself; what the service runs with is in settings.toml."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings
+
+from pinfill_app.theme import Theme
+
+FILE = "app.ini"
+LOG_LEVELS = ("error", "warning", "info", "debug")
+
+log = logging.getLogger(__name__)
+
+
+class AppSettings:
+    """Values kept in the state folder. One that cannot be read is the default."""
+
+    def __init__(self, home: Path) -> None:
+        self._values = QSettings(str(home / FILE), QSettings.Format.IniFormat)
+
+    @property
+    def theme(self) -> Theme:
+        value = str(self._values.value("theme", Theme.SYSTEM))
+        return Theme(value) if value in list(Theme) else Theme.SYSTEM
+
+    @theme.setter
+    def theme(self, value: Theme) -> None:
+        self._values.setValue("theme", value.value)
+
+    @property
+    def log_level(self) -> str:
+        """How much the service logs, from its next start on: one of LOG_LEVELS."""
+        value = str(self._values.value("log_level", "info"))
+        return value if value in LOG_LEVELS else "info"
+
+    @log_level.setter
+    def log_level(self, value: str) -> None:
+        self._values.setValue("log_level", value)
+
+    @property
+    def notifications(self) -> bool:
+        """Whether pins that are warm, and problems, are told beside the tray."""
+        return self._values.value("notifications", True, type=bool) is True
+
+    @notifications.setter
+    def notifications(self, value: bool) -> None:
+        self._values.setValue("notifications", value)
+
+    @property
+    def first_run_done(self) -> bool:
+        return self._values.value("first_run_done", False, type=bool) is True
+
+    @first_run_done.setter
+    def first_run_done(self, value: bool) -> None:
+        self._values.setValue("first_run_done", value)
+
+    @property
+    def geometry(self) -> QByteArray:
+        """Where the window was; empty before it was ever closed."""
+        value = self._values.value("geometry")
+        return value if isinstance(value, QByteArray) else QByteArray()
+
+    @geometry.setter
+    def geometry(self, value: QByteArray) -> None:
+        self._values.setValue("geometry", value)
+
+    def save(self) -> None:
+        """Writes what was changed now."""
+        self._values.sync()
+        if self._values.status() is not QSettings.Status.NoError:
+            log.warning("%s cannot be written", self._values.fileName())

@@ -1,0 +1,78 @@
+"""What the window tells of the service: failures, another port, another version, where the key is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from pinfill_app.service_state import ServiceState
+from pinfill_app.windows.main_window import MainWindow
+from pinfill_app.windows.notices import Notice, Weight
+from pinfill_app.windows.page import Context
+from pinfill_service import __version__
+from pinfill_service.keys import KEY_FILE, KeyPlace
+
+
+class WindowNotices(QObject):
+    """Keeps the window's notices right."""
+
+    def __init__(self, context: Context, window: MainWindow) -> None:
+        super().__init__(window)
+        self._context, self._notices = context, window.notices
+        supervisor = context.supervisor
+        supervisor.state_changed.connect(self._on_service_state)
+        supervisor.connected.connect(self._on_connected)
+        supervisor.port_changed.connect(self._on_port_changed)
+        supervisor.other_version_found.connect(self._on_other_version)
+        context.store.status_changed.connect(self._on_status)
+
+    def tell_no_tray(self) -> None:
+        text = self.tr("This desktop has no tray. Pinfill runs while this window is open; closing it quits.")
+        self._notices.show_notice("tray", Notice(text))
+
+    def _on_service_state(self) -> None:
+        supervisor = self._context.supervisor
+        restart = (self.tr("Restart service"), supervisor.restart)
+        match supervisor.state:
+            case ServiceState.FAILED:
+                text = self.tr("The service failed. {}").format(supervisor.message)
+                notice = Notice(text, Weight.FAILURE, restart, can_close=False)
+            case ServiceState.RESTARTING if supervisor.message:
+                notice = Notice(self.tr("The service is started again. {}").format(supervisor.message))
+            case ServiceState.STOPPED if supervisor.message:
+                notice = Notice(supervisor.message, action=(self.tr("Start service"), supervisor.start))
+            case _:
+                self._notices.withdraw("service")
+                return
+        self._notices.show_notice("service", notice)
+
+    def _on_connected(self) -> None:
+        plan = self._context.supervisor.plan
+        self._notices.withdraw("version")
+        if plan is None or plan.key_place is not KeyPlace.FILE:
+            self._notices.withdraw("key")
+            return
+        text = self.tr("This machine has no keyring, so the API key is kept in {}, which only you can read.")
+        self._notices.show_notice("key", Notice(text.format(plan.home / KEY_FILE)))
+
+    def _on_port_changed(self, wanted: int, new: int, who: str) -> None:
+        user = self.tr("another program ({})").format(who) if who else self.tr("another program")
+        text = self.tr("Port {} is used by {}. Pinfill now listens on {}.").format(wanted, user, new)
+        self._notices.show_notice("port", Notice(text))
+
+    def _on_other_version(self, version: str) -> None:
+        found = (
+            self.tr("The running service is Pinfill {}").format(version)
+            if version
+            else self.tr("The running service is another version of Pinfill")
+        )
+        text = self.tr("{}, this window is {}. Restart the service to have both the same.").format(found, __version__)
+        action = (self.tr("Restart service"), self._context.supervisor.restart)
+        self._notices.show_notice("version", Notice(text, action=action))
+
+    def _on_status(self) -> None:
+        status = self._context.store.status
+        if status is None or not status.problems:
+            self._notices.withdraw("problems")
+        else:
+            text = "\n".join(problem.message for problem in status.problems)
+            self._notices.show_notice("problems", Notice(text, Weight.FAILURE))

@@ -1,0 +1,44 @@
+"""The window's status bar: what runs, where, how fast, and how much memory it holds."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
+
+from pinfill_app import units
+from pinfill_app.state import Store
+from pinfill_app.supervisor import Supervisor
+from pinfill_app.wording import provider_word, state_word
+
+
+class StatusLine(QStatusBar):
+    """Rendered from the supervisor and the store."""
+
+    def __init__(self, store: Store, supervisor: Supervisor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._store, self._supervisor = store, supervisor
+        self.setSizeGripEnabled(False)
+        self._state, self._model, self._provider, self._speed, self._memory = (QLabel() for _ in range(5))
+        self.addWidget(self._state)
+        for label in (self._model, self._provider, self._speed, self._memory):
+            self.addPermanentWidget(label)
+        store.status_changed.connect(self._render)
+        supervisor.state_changed.connect(self._render)
+        self._render()
+
+    def _render(self) -> None:
+        self._state.setText(state_word(self._supervisor.state))
+        status = self._store.status
+        model, activity, memory = (status.model, status.activity, status.memory) if status else (None, None, None)
+        speed = activity.decode_tokens_per_second if activity else None
+        self._show(self._model, model.name if model else "")
+        self._show(self._provider, provider_word(model.provider) if model else "", model.provider_note if model else "")
+        self._show(self._speed, units.rate(speed) if speed else "")
+        sizes = (units.size(memory.used_bytes), units.size(memory.budget_bytes)) if memory else None
+        used = self.tr("{} of {}").format(*sizes) if sizes else ""
+        self._show(self._memory, used, self.tr("Memory for cached prefixes"))
+
+    @staticmethod
+    def _show(label: QLabel, text: str, tip: str = "") -> None:
+        label.setText(text)
+        label.setToolTip(tip)
+        label.setVisible(bool(text))

@@ -35,7 +35,7 @@ SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 PIP = [str(PYTHON), "-m", "pip"]
 LOCK = ROOT / "installers" / "locks" / "dev.txt"
-PAYLOAD_LOCK = ROOT / "installers" / "locks" / "payload.txt"
+PAYLOAD_LOCK, PAYLOAD_PINS = (ROOT / "installers" / "locks" / f"payload.{suffix}" for suffix in ("txt", "in"))
 OLDEST_LOCK, OLDEST_PINS = (ROOT / "installers" / "locks" / f"oldest.{suffix}" for suffix in ("txt", "in"))
 QT_PACKAGES = ROOT / "installers" / "locks" / "qt-debian.txt"
 OLDEST, NEWEST = (3, 11), (3, 13)
@@ -53,7 +53,7 @@ EVERYWHERE = ("--universal", "--python-version", "3.11")
 OLDEST_PYTHON = "3.12"
 LOCKED = {
     LOCK: (*EVERYWHERE, *DEVELOPMENT),
-    PAYLOAD_LOCK: (*EVERYWHERE, "--no-annotate", "--constraints", str(LOCK)),
+    PAYLOAD_LOCK: (str(PAYLOAD_PINS), *EVERYWHERE, "--no-annotate", "--constraints", str(LOCK)),
     OLDEST_LOCK: ("--python-version", OLDEST_PYTHON, *DEVELOPMENT, "--no-annotate", "--constraints", str(OLDEST_PINS)),
 }
 OLDEST_VENV = ROOT / ".venv-oldest"

@@ -11,11 +11,16 @@ from pathlib import Path
 
 import keyring
 
+from pinfill_app.autostart import autostart
+from pinfill_app.autostart.xdg import DesktopFile
+from pinfill_service.agents import LOCAL_AGENTS
+from pinfill_service.agents.agent import LocalAgent
+from pinfill_service.agents.connections import Connections
 from pinfill_service.keys import KEYRING_SERVICE, KEYRING_USER
 from pinfill_service.state_lock import HOLDER, LOCK
 from pinfill_service.state_version import FILE as VERSION_FILE
 
-MODELS = "models"
+MODELS, _AT_LOG_IN = "models", "start at log-in"
 # By what people call it: patterns of names in the state folder. What is not here was put there by somebody else.
 _IN_THE_FOLDER = {
     MODELS: ("models",),
@@ -35,7 +40,7 @@ _IN_THE_FOLDER = {
 class Kept:
     """Something of one kind. `size` is in bytes, with everything in folders; what a link points to is not counted.
 
-    `remove` raises OSError, or what the keyring raises. It deletes a link and never follows it.
+    `remove` raises OSError, AgentError, or what the keyring raises. It deletes a link and never follows it.
     """
 
     kind: str
@@ -45,10 +50,14 @@ class Kept:
 
 
 def kept(home: Path) -> list[Kept]:
-    """What there is of this user's: in the state folder, at log-in, and in the keyring."""
+    """What there is of this user's: in agents, in the state folder, at log-in, in the keyring. It goes in this order.
+
+    Raises AgentError.
+    """
+    found = _connections(home)
     files = {kind: _matching(home, patterns) for kind, patterns in _IN_THE_FOLDER.items()}
-    files["start at log-in"] = [path for path in [_autostart_file()] if path.exists()]
-    found = [_files_kept(kind, paths) for kind, paths in files.items() if paths]
+    found += [_files_kept(kind, paths) for kind, paths in files.items() if paths]
+    found += _autostart()
     if _keyring_holds_key():
         found.append(Kept("key in the system keyring", (f"{KEYRING_SERVICE}, {KEYRING_USER}",), 0, _forget_key))
     return found
@@ -92,10 +101,31 @@ def _delete(paths: list[Path]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _autostart_file() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME") or ""
-    folder = Path(base) if os.path.isabs(base) else Path.home() / ".config"
-    return folder / "autostart" / "pinfill.desktop"
+def _connections(home: Path) -> list[Kept]:
+    """First of all: undoing them reads what the folder holds. Raises AgentError."""
+    connections = Connections(home, os.environ)
+    connected = [(agent, connections.connection(agent)) for agent in LOCAL_AGENTS]
+    return [
+        Kept(
+            f"settings in {agent.title}",
+            tuple(str(file.path) for file in connection.files),
+            0,
+            partial(_undo, connections, agent),
+        )
+        for agent, connection in connected
+        if connection is not None
+    ]
+
+
+def _undo(connections: Connections, agent: LocalAgent) -> None:
+    connections.apply(connections.plan_undo(agent))
+
+
+def _autostart() -> list[Kept]:
+    entry = autostart()
+    if isinstance(entry, DesktopFile):
+        return [_files_kept(_AT_LOG_IN, [entry.path])] if entry.path.exists() else []
+    return [Kept(_AT_LOG_IN, ("the registry's Run key",), 0, entry.turn_off)] if entry.is_on() else []
 
 
 def _keyring_holds_key() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 
+from pinfill_service.agents import find_local_agent
+from pinfill_service.agents.agent import Endpoint
+from pinfill_service.agents.connections import Connections
 from pinfill_service.state_lock import state_lock
 from tests.support.command_line import CommandLine, assert_told
 
@@ -137,6 +141,33 @@ def test_under_a_running_service_it_refuses(pinfill: CommandLine, home: Path) ->
         assert_told(outcome, "already works on", "stop it")
         assert sorted(home.rglob("*")) == before
     assert held_key() == "a key"
+
+
+def test_agents_get_back_what_was_theirs(pinfill: CommandLine, home: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config" / "goose" / "config.yaml"
+    config.parent.mkdir()
+    config.write_text("# mine\nGOOSE_PROVIDER: other\n")
+    connections = Connections(home, os.environ)
+    goose = find_local_agent("goose")
+    connections.apply(connections.plan(goose, Endpoint("http://127.0.0.1:7463", "a key", "tiny", 8192)))
+    assert config.read_text() != "# mine\nGOOSE_PROVIDER: other\n"
+
+    outcome = pinfill("uninstall-state", "--yes")
+
+    assert outcome.code == 0, outcome
+    assert f"settings in {goose.title}: " in outcome.out and str(config) in outcome.out
+    assert config.read_text() == "# mine\nGOOSE_PROVIDER: other\n"
+    assert not home.exists()
+
+
+def test_what_cannot_be_undone_stops_it_before_anything_is_lost(
+    pinfill: CommandLine, home: Path, tmp_path: Path
+) -> None:
+    (home / "agents").mkdir()
+    (home / "agents" / "connections.json").write_text("not JSON")
+
+    assert_told(pinfill("uninstall-state", "--yes"), "connections.json cannot be read")
+    assert (home / "ledger.sqlite3").exists() and held_key() == "a key"
 
 
 def test_a_folder_of_a_newer_version_can_be_removed_too(pinfill: CommandLine, home: Path) -> None:

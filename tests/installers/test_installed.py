@@ -66,7 +66,7 @@ class Pinfill:
     def environment(self) -> dict[str, str]:
         """Nothing of this test's own Python."""
         own = {"PINFILL_HOME": str(self.home), "PINFILL_PORT": str(self.port), "PINFILL_API_KEY": "a-key-for-tests"}
-        return {"PATH": "/usr/bin:/bin", "HOME": str(self.home.parent), "LANG": "C.UTF-8", **own}
+        return {"PATH": "/usr/bin:/bin", "HOME": str(self.home.parents[2]), "LANG": "C.UTF-8", **own}
 
     def run(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -161,7 +161,7 @@ def test_installed_used_upgraded_removed_and_installed_again(
 ) -> None:
     """One story, because every step needs the one before. A pin survives all of it."""
     before = build(tmp_path_factory.mktemp("before"), "--deb", "--version", "0.0.9")
-    pinfill = Pinfill(Path("/usr/bin/pinfill"), tmp_path / "home", free_port())
+    pinfill = Pinfill(Path("/usr/bin/pinfill"), tmp_path / ".local" / "share" / "pinfill", free_port())
     try:
         apt("install", str(the_deb(before)))
         assert pinfill.run("--version") == "pinfill 0.0.9\n"
@@ -179,9 +179,10 @@ def test_installed_used_upgraded_removed_and_installed_again(
         apt("remove", "pinfill")
         assert not LIBRARY.exists() and not pinfill.program.exists()
         assert (pinfill.home / "ledger.sqlite3").exists()
+        apt("install", str(the_deb(built)))
         apt("purge", "pinfill")
         assert "pinfill" not in subprocess.run(["dpkg", "-l"], capture_output=True, text=True, check=True).stdout
-        assert (pinfill.home / "ledger.sqlite3").exists()
+        assert not LIBRARY.exists()
 
         apt("install", str(the_deb(built)))
         with pinfill.serving():
@@ -243,8 +244,7 @@ def test_any_user_installs_the_archive_and_takes_it_away(built: Path, tmp_path: 
     assert f'Exec="{pinfill.program}" app\n' in desktop.read_text(encoding="utf-8")
 
     subprocess.run([unpacked / "uninstall.sh"], env=environment, capture_output=True, check=True)
-    left = [path for path in home.rglob("*") if path.is_file() and pinfill.home not in path.parents]
-    assert left == []
+    assert [path for path in home.rglob("*") if path.is_file() and pinfill.home not in path.parents] == []
     assert (pinfill.home / "ledger.sqlite3").exists()
 
 

@@ -25,10 +25,11 @@ _STALE_LENGTH = 500  # characters of the reason that a pin can hold
 
 class SourceWatching(QObject):
     """When files of a pin hold something else: it is pinned again if it is to be refreshed by itself, else it is said
-    to be stale. Files are looked at on other threads. Nothing is watched while no pin has files.
+    to be stale, until they hold again what was pinned. Files are looked at on other threads. Nothing is watched while
+    no pin has files.
     """
 
-    _changed = Signal(str, str)  # from the watcher's thread: a pin's name, and what has happened
+    _changed = Signal(str, str)  # from the watcher's thread: a pin's name, and what has happened; "": it is undone
 
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -69,15 +70,15 @@ class SourceWatching(QObject):
             words = self.tr("{}. A pin whose file has changed is refreshed only when you ask for it.").format(outcome)
             self._context.tell(self.tr("The files of pins cannot be watched"), words)
 
-    def _report(self, name: str, why: str) -> None:
+    def _report(self, name: str, why: str | None) -> None:
         if isValid(self):
-            self._changed.emit(name, why)
+            self._changed.emit(name, why or "")
 
     def _on_changed(self, name: str, why: str) -> None:
         pin = next((pin for pin in self._context.store.pins if pin.name == name), None)
         if pin is None:
             return
-        if pin.auto_refresh:
+        if why and pin.auto_refresh:
             self._refreshes.add(partial(self._refresh, name))
         else:
             self._mark_stale(name, why)

@@ -118,3 +118,13 @@ def test_without_watches_left_it_is_told(watched: Watched, tmp_path: Path, monke
     ((title, words),) = watched.told
     assert title == "The files of pins cannot be watched"
     assert words.startswith("inotify instance limit reached. A pin whose file has changed is refreshed only when")
+
+
+def test_a_file_that_is_its_old_self_again_makes_the_pin_warm_again(watched: Watched, tmp_path: Path) -> None:
+    text = tmp_path / "a.md"
+    text.write_text("A")
+    watched.have(made_of("held", text))
+    text.write_text("B")
+    watched.until_asked(stale("held", "a.md changed"))
+    text.write_text("A")
+    watched.until_asked(stale("held", "a.md changed"), stale("held", ""))

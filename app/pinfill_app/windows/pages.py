@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pinfill_app.windows.activity import ActivityPage
+from pinfill_app.windows.models_page import ModelsPage
 from pinfill_app.windows.page import Page
 from pinfill_app.windows.prefixes import PrefixesPage
+from pinfill_app.windows.savings import SavingsPage
 
-PAGES: tuple[type[Page], ...] = (PrefixesPage,)
+PAGES: tuple[type[Page], ...] = (PrefixesPage, ActivityPage, SavingsPage, ModelsPage)

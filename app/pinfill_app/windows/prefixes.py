@@ -14,6 +14,7 @@ from pinfill_app.models.prefix_table import PrefixTable
 from pinfill_app.service_state import ServiceState
 from pinfill_app.source_watching import SourceWatching
 from pinfill_app.theme import MARGIN
+from pinfill_app.widgets.empty_state import EmptyState
 from pinfill_app.widgets.memory_bar import MemoryBar
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
@@ -21,7 +22,6 @@ from pinfill_app.windows.prefixes_actions import PrefixActions
 from pinfill_app.windows.prefixes_bar import PrefixBar
 from pinfill_app.windows.prefixes_detail import PrefixDetail
 from pinfill_app.windows.prefixes_drop import DropSign
-from pinfill_app.windows.prefixes_empty import EmptyState
 from pinfill_app.windows.prefixes_pinning import Pinning, local_paths
 from pinfill_app.windows.prefixes_removal import Removals
 from pinfill_app.windows.prefixes_view import PrefixView

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from pinfill_app import units
 from pinfill_app.state import Store
 from pinfill_app.theme import GRID
+from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.prefixes_pinning import Pinning
 from pinfill_app.windows.prefixes_view import PrefixView
 
 MOST_REQUESTS = 10
-TITLE_SIZE = 1.4  # of the font's
 SEARCH_CHARACTERS = 24
 _LONGEST_CLIENT = 40  # characters
 
@@ -42,14 +42,10 @@ class PrefixBar(QWidget):
         self.menu = QMenu(self)
         self.menu.aboutToShow.connect(self._fill_menu)
         self.more.setMenu(self.menu)
-        heading = QLabel(title)
-        font = heading.font()
-        font.setPointSizeF(font.pointSizeF() * TITLE_SIZE)
-        heading.setFont(font)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
-        layout.addWidget(heading)
+        layout.addWidget(heading(title))
         layout.addStretch(1)
         for widget in (self.search, self.files, self.text, self.more):
             layout.addWidget(widget)

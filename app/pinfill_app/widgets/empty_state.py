@@ -1,4 +1,4 @@
-"""What the page of prefixes says where there are none: why, and what to do."""
+"""What a page says where it has nothing to show: why, and what to do."""
 
 from __future__ import annotations
 

@@ -325,18 +325,17 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def perform(command: str, extra: list[str]) -> None:
     if command == "lock":
         write_locks(extra)
-        return
-    if command == "package":
+    elif command == "package":
         check_python(sys.version_info[:2])
         replace_process([sys.executable, "-m", "installers.packages", *extra])
-    if command == "oldest":
-        check_python(sys.version_info[:2])
+    elif command == "oldest":
         test_oldest(extra)
-    setup()
-    if command == "run":
-        replace_process([str(SCRIPTS / "pinfill"), "demo", *extra])
-    if command == "test":
-        replace_process([str(PYTHON), "-m", "pytest", *extra])
+    else:
+        setup()
+        if command == "run":
+            replace_process([str(SCRIPTS / "pinfill"), "demo", *extra])
+        if command == "test":
+            replace_process([str(PYTHON), "-m", "pytest", *extra])
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from installers.packages.release import ROOT, PackageError, Release, run, set_ve
 from installers.packages.wheels import Distribution
 
 COMMON = "common"
+_LICENCES = ROOT / "installers" / "licences"  # of wheels that bring no text
 _LINKED_BYTES = 1 << 20  # from this size on, equal files are stored once
 _OWN = {"service/pinfill_service": "pinfill_service", "app/pinfill_app": "pinfill_app"}
 _OWN_RESOURCES = {"resources": "pinfill_service/resources"}
@@ -36,6 +37,8 @@ def merge(installed: Mapping[str, Sequence[Distribution]], tree: Path, licences:
         for python, each in found.items():
             _copy(each, tree / (COMMON if shared else python), licences)
     _link_equal_files(tree)
+    shutil.copytree(_LICENCES, licences, dirs_exist_ok=True)
+    shutil.copyfile(ROOT / "LICENSE", licences / "Apache-2.0.txt")
 
 
 def _agree(several: Sequence[Distribution]) -> bool:

@@ -140,6 +140,7 @@ def test_what_agrees_is_there_once_and_what_differs_for_each_python(tmp_path: Pa
     assert found["py312/differs/config.py"] == b"py312"
     assert not any("licenses" in path or path.endswith("RECORD") for path in found)
     assert (tmp_path / "licences" / "pure-1" / "LICENSE").read_bytes() == b"MIT"
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in (tmp_path / "licences" / "LGPL-3.0.txt").read_text()
 
 
 @LINUX_ONLY

@@ -9,7 +9,21 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-_DROPPED_SUFFIXES = (".pyi", ".h", ".hpp", ".cc", ".cpp", ".pxd", ".pyx", ".pyc", ".proto", ".lib", ".a", ".typed")
+_DROPPED_SUFFIXES = (
+    ".pyi",
+    ".exe",
+    ".h",
+    ".hpp",
+    ".cc",
+    ".cpp",
+    ".pxd",
+    ".pyx",
+    ".pyc",
+    ".proto",
+    ".lib",
+    ".a",
+    ".typed",
+)
 _DROPPED_FOLDERS = ("tests", "__pycache__", "include", "sboms")
 _DROPPED_TREES = (
     "numpy/f2py",

@@ -188,6 +188,7 @@ def test_installed_used_upgraded_removed_and_installed_again(
         with pinfill.serving():
             wait_for(lambda: states(pinfill) == {"rubric": "warm"})
         check_desktop(pinfill)
+        check_application(pinfill)
         pinfill.run("uninstall-state", "--yes")
         assert not pinfill.home.exists()
     finally:
@@ -221,6 +222,23 @@ def check_desktop(pinfill: Pinfill) -> None:
     command = [LIBRARY / "bin" / "python3", "-I", "-B", "-W", "ignore", "-c", IMPORT_ALL]
     done = subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "offscreen\n"), done.stderr
+
+
+def check_application(pinfill: Pinfill) -> None:
+    """It starts a service with its own Python, and ends it when it is told to stop."""
+    url = f"http://127.0.0.1:{pinfill.port}"
+    environment = {**pinfill.environment(), "QT_QPA_PLATFORM": "offscreen", "PINFILL_MODEL": str(LLAMA)}
+    command = [pinfill.program, "app", "--minimised"]
+    with subprocess.Popen(command, cwd="/", env=environment, stdout=subprocess.DEVNULL) as process:
+        try:
+            wait_for(lambda: process.poll() is not None or answers(url))
+            assert process.poll() is None
+            assert states(pinfill) == {"rubric": "warm"}
+            process.terminate()
+            process.wait(LIMIT_SECONDS)
+            wait_for(lambda: not answers(url))
+        finally:
+            process.kill()
 
 
 def test_any_user_installs_the_archive_and_takes_it_away(built: Path, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ class Wine:
 @nsis
 @pytest.mark.skipif(not (shutil.which("wine") and shutil.which("xvfb-run")), reason="needs wine and xvfb-run")
 def test_in_wine_setup_installs_upgrades_and_uninstalls_silently(payload: tuple[Path, bytes], tmp_path: Path) -> None:
-    setup = tmp_path / "setup.exe"
+    setup = tmp_path / "pinfill-setup.exe"
     windows._make(payload[0], setup, MADE, "1.2.3-preview")
     wine = Wine(tmp_path / "wine")
     wine.run("wineboot", "-i")

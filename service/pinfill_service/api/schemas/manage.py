@@ -437,18 +437,33 @@ class ModelTask(_Schema):
     state: ModelState
 
 
+class PromptRule(_Schema):
+    """A change that is made to requests before they become prompts, so that what means the same is the same.
+    `default`: whether it is on where nobody chose.
+    """
+
+    name: str
+    title: str
+    description: str
+    default: bool
+    on: bool
+
+
 class SettingsView(_Schema):
     """Every setting but the API key, which is never shown: those that can change while the service runs, and those
-    that are read when it starts.
+    that are read when it starts. `rules` say what the setting of that name switches.
     """
 
     values: dict[str, Any]
     changeable: list[str]
     needs_restart: list[str]
+    rules: list[PromptRule]
 
 
 class SettingsChange(_Schema):
-    """Settings to change now and to keep in settings.toml. Any other setting is refused: it needs a restart."""
+    """Settings to change now and to keep in settings.toml. Any other setting is refused: it needs a restart. Rules that
+    are not named stay as they are.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -456,6 +471,7 @@ class SettingsChange(_Schema):
     disk_budget_mib: int | None = Field(default=None, ge=0)
     keep_sessions: bool | None = None
     history: bool | None = None
+    rules: dict[str, bool] | None = None
 
 
 # -- events ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Item models: what the service tells, as rows of tables."""

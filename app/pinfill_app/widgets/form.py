@@ -58,7 +58,8 @@ class Note(QLabel):
 
 def number_box(low: int, high: int, step: int, suffix: str, changed: Callable[[int], None]) -> QSpinBox:
     """A number; `changed` is called when it is finished, not for every digit."""
-    box = QSpinBox(minimum=low, maximum=high, singleStep=step, suffix=suffix, groupSeparatorShown=True)
+    box = QSpinBox(minimum=low, maximum=high, singleStep=step, suffix=suffix)
+    box.setGroupSeparatorShown(True)
     box.setKeyboardTracking(False)
     box.setAlignment(Qt.AlignmentFlag.AlignRight)
     box.setMinimumWidth(_NUMBER * box.fontMetrics().averageCharWidth())

@@ -9,7 +9,7 @@ import typer
 
 from pinfill_service import __version__
 from pinfill_service.commands import app as desktop
-from pinfill_service.commands import models, pins
+from pinfill_service.commands import models, pins, rules
 from pinfill_service.commands.batch import batch
 from pinfill_service.commands.bench import bench
 from pinfill_service.commands.connect import connect
@@ -46,6 +46,7 @@ for command in (
     app.command()(command)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")
+app.add_typer(rules.app, name="rules")
 
 
 def _print_version(wanted: bool) -> None:

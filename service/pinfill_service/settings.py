@@ -12,6 +12,8 @@ import psutil
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from pinfill_service.prompt.stable import RULES
+
 DEFAULT_PORT = 7463
 DEFAULT_MODEL = "smollm2-135m"
 MIB = 1 << 20
@@ -61,6 +63,7 @@ class Settings(BaseSettings):
     disk_budget_mib: int = Field(default_factory=default_disk_budget_mib, ge=0)  # for the KV of pins; 0: none
     keep_sessions: bool = False  # unpinned prefixes go to disk too, token ids and all: they are the prompts' text
     history: bool = False  # the texts of requests are kept in the ledger too, cut to a set length
+    rules: dict[str, bool] = Field(default_factory=dict)  # prompt rules that are switched, by name; see prompt/stable
     chunk_tokens: int = Field(512, ge=16, le=8192)
     queue_limit: int = Field(256, ge=1)
     max_body_mib: int = Field(32, ge=1)
@@ -72,6 +75,14 @@ class Settings(BaseSettings):
     provider_library: Path | None = None  # the plugin library for auto, npu and ryzenai; RYZENAI_EP_PATH counts too
     provider_options: dict[str, str] = Field(default_factory=dict)  # handed to the execution provider as they are
     vitisai_config: Path | None = None  # VitisAI's config_file, which bf16 models need
+
+    @field_validator("rules")
+    @classmethod
+    def _known_rules(cls, value: dict[str, bool]) -> dict[str, bool]:
+        unknown = sorted(value.keys() - {rule.name for rule in RULES})
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is no rule; there are {', '.join(rule.name for rule in RULES)}")
+        return value
 
     @field_validator("provider")
     @classmethod

@@ -25,7 +25,17 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = "\n".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL))
 COMMANDS = [line[2:] for line in BLOCKS.splitlines() if line.startswith("$ ")]
 LIMIT_SECONDS = 600
-SERVED = ("pin", "pins", "unpin", "doctor", "savings", "status", "entries", "evict")  # they ask a running service
+SERVED = (
+    "pin",
+    "pins",
+    "unpin",
+    "doctor",
+    "savings",
+    "status",
+    "entries",
+    "evict",
+    "rules",
+)  # they ask a running service
 
 
 def run(command: str, folder: Path, **environment: str) -> str:
@@ -132,6 +142,7 @@ def test_the_commands_about_pins_one_after_the_other(served: Path) -> None:
     assert "warm" in outputs["pinfill pins"]
     assert "equal to a cold run" in outputs["pinfill pins verify rubric"]
     assert "rubric" in outputs["pinfill entries"]
+    assert "claude-billing-header" in outputs["pinfill rules"]
     assert "1 warm" in outputs["pinfill status"]
     assert "date or time" in outputs["pinfill doctor one.json two.json"]
     assert json.loads(run("pinfill pins --json", served, **home)) == {"pins": []}

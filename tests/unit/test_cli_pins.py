@@ -1159,3 +1159,39 @@ def test_bodies_that_cannot_be_compared_are_told(pinfill: CommandLine, tmp_path:
     assert_told(pinfill("doctor", good, tmp_path / "absent.json"), "absent.json")
     assert_told(pinfill("doctor", good), "pinfill doctor A.json B.json")
     assert_told(pinfill("doctor", good, good, good), "two files")
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+def settings_view(**changes: bool) -> manage.SettingsView:
+    rules = [
+        manage.PromptRule(
+            name=name, title=f"The {name}", description="It does.", default=True, on=changes.get(name, True)
+        )
+        for name in ("header", "dates")
+    ]
+    return manage.SettingsView(values={}, changeable=["rules"], needs_restart=[], rules=rules)
+
+
+def test_rules_are_listed(pinfill: CommandLine, service: Service) -> None:
+    service.answers["GET settings"] = settings_view(dates=False)
+    shown = pinfill("rules")
+    assert shown.code == 0 and re.search(r"header +on +The header\. It does\.", shown.out)
+    assert re.search(r"dates +off ", shown.out)
+    listed = json.loads(pinfill("rules", "--json").out)
+    assert [(rule["name"], rule["on"]) for rule in listed] == [("header", True), ("dates", False)]
+
+
+@pytest.mark.parametrize(("word", "wanted"), [("on", True), ("off", False)])
+def test_a_rule_is_switched(pinfill: CommandLine, service: Service, word: str, wanted: bool) -> None:
+    service.answers |= {"GET settings": settings_view(), "PATCH settings": settings_view(header=wanted)}
+    done = pinfill("rules", word, "header")
+    assert (done.code, done.out) == (0, "") and f"The header: {word} from the next request on." in done.err
+    assert service.bodies("PATCH", "settings") == [{"rules": {"header": wanted}}]
+
+
+def test_a_rule_that_is_none_is_not_switched(pinfill: CommandLine, service: Service) -> None:
+    service.answers["GET settings"] = settings_view()
+    assert_told(pinfill("rules", "on", "nonsense"), "There is no rule 'nonsense', only header, dates.")
+    assert not service.bodies("PATCH", "settings")

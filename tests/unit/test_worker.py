@@ -468,6 +468,17 @@ def test_no_chunk_leaves_attention_with_a_single_row(data: st.DataObject) -> Non
     assert max(lengths) <= chunk + 16
 
 
+def test_a_short_prompt_and_its_reply_are_reused_together_once_they_are_final() -> None:
+    fake = FakeWorker(slots=2)
+    fake.session.final_from = 65
+    for prompt in ([7] * 5 + [0] * 58, [7] * 61 + [0, 0], [0, 0]):
+        fake.ask(prompt, 3)
+        fake.settle()
+        check_books(fake.worker.cache, fake.kv)
+    first = [7] * 5 + [0] * 58
+    assert fake.worker.cache.reusable("", np.array([*first, *cold_reply(first, 3), 1, 2], np.int32)) == 65
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_what_ends_too_early_to_be_final_is_not_reused(data: st.DataObject) -> None:

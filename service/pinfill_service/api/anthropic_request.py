@@ -25,10 +25,8 @@ from pinfill_service.api.schemas.anthropic import (
     ToolUseBlock,
 )
 from pinfill_service.api.schemas.anthropic import Message as Turn
+from pinfill_service.api.session_hint import session_hint
 from pinfill_service.prompt.chat import ChatRequest, Hints, JsonFormat, Message, ToolChoice, normalise
-
-SESSION_HEADER = "x-claude-code-session-id"
-MAX_SESSION = 256  # characters of a session's name
 
 _MODES: dict[str, Literal["auto", "none", "required"]] = {"any": "required", "tool": "required", "none": "none"}
 _THINKING = {"enabled": {"enable_thinking": True}, "disabled": {"enable_thinking": False}}
@@ -65,13 +63,13 @@ def session_of(body: CountTokensRequest, headers: Mapping[str, str]) -> str:
     """The conversation a request belongs to, as the client names it: in a header, or in `metadata.user_id`, which is
     JSON with a `session_id` in it, or any text.
     """
-    named = headers.get(SESSION_HEADER) or (body.metadata.user_id if body.metadata else None) or ""
+    named = session_hint(headers) or (body.metadata.user_id if body.metadata else None) or ""
     try:
         parts = json.loads(named)
     except (ValueError, RecursionError):
         parts = None
     inner = parts.get("session_id") if isinstance(parts, dict) else None
-    return (inner if isinstance(inner, str) else named)[:MAX_SESSION]
+    return session_hint({}, inner if isinstance(inner, str) else named)
 
 
 class _Conversation:

@@ -9,9 +9,12 @@ from functools import partial
 from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
+from pinfill_service.api.session_hint import lasting_session
 from pinfill_service.api.tool_checks import check_tools
+from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.prompt.chat import ChatRequest
-from pinfill_service.prompt.text_model import ChatPrompt
+from pinfill_service.prompt.stable import stabilise
+from pinfill_service.prompt.text_model import ChatPrompt, TextModel
 
 OFF_LOOP_CHARACTERS = 32_768  # longer prompts are rendered on another thread, so that other streams go on
 
@@ -26,18 +29,26 @@ class PreparedChat:
 
 
 async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -> PreparedChat:
-    """The conversation behind the pin that `model` names, rendered.
+    """The conversation, stable, behind the pin that `model` names, rendered. The pin's content stays as it was pinned.
 
     Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form that cannot be held to.
     """
-    chat = service.virtual_model(model).chat(chat)
+    pin = service.virtual_model(model)
+    chat = pin.chat(stabilise(chat, service.settings.rules))
     check_tools(chat)
     form = service.text.reply_form(chat)
     grammar = None if form is None else await asyncio.to_thread(service.text.grammars.compile, form)
-    prompt = await render(service, chat)
-    origin = Origin(prompt.text, prompt.segments, prompt.pieces, chat)
-    reader = partial(service.text.reply_reader, chat, prompt)
-    return PreparedChat(chat, prompt, Plan([prompt.ids], chat.options, origin=origin, reader=reader, grammar=grammar))
+    prompt = await render(service, chat, pin.prefix)
+    plan = Plan(
+        [prompt.ids],
+        chat.options,
+        origin=Origin(prompt.text, prompt.segments, prompt.pieces, chat),
+        reader=partial(service.text.reply_reader, chat, prompt),
+        grammar=grammar,
+        remember=partial(service.text.remember_reply, chat, prompt) if chat.options.use_cache else None,
+        session=lasting_session(chat),
+    )
+    return PreparedChat(chat, prompt, plan)
 
 
 def thinking(effort: str | bool | None) -> dict[str, object]:
@@ -49,9 +60,16 @@ def thinking(effort: str | bool | None) -> dict[str, object]:
     return {"enable_thinking": True} | ({"reasoning_effort": effort} if isinstance(effort, str) else {})
 
 
-async def render(service: Service, chat: ChatRequest) -> ChatPrompt:
-    """The prompt of a conversation. Raises TemplateError."""
+async def render(service: Service, chat: ChatRequest, pinned: PinnedPrefix | None = None) -> ChatPrompt:
+    """The prompt of a conversation, behind a pin's prefix where one is given. Raises TemplateError."""
     size = sum(len(str(message.get("content") or "")) for message in chat.messages)
     if size > OFF_LOOP_CHARACTERS:
-        return await asyncio.to_thread(service.text.chat_prompt, chat)
-    return service.text.chat_prompt(chat)
+        return await asyncio.to_thread(_render, service.text, chat, pinned)
+    return _render(service.text, chat, pinned)
+
+
+def _render(text: TextModel, chat: ChatRequest, pinned: PinnedPrefix | None) -> ChatPrompt:
+    prompt = text.chat_prompt(chat, echoes=True)
+    if pinned is not None and prompt.ids[: len(pinned.token_ids)] != pinned.token_ids:
+        return text.chat_prompt(chat)  # a pinned conversation has its own tokens
+    return prompt

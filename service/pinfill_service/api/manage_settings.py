@@ -9,12 +9,13 @@ from fastapi import APIRouter
 
 from pinfill_service.api.context import Application, ApplicationDep
 from pinfill_service.api.errors import ApiError
-from pinfill_service.api.schemas.manage import SettingsChange, SettingsView
+from pinfill_service.api.schemas.manage import PromptRule, SettingsChange, SettingsView
 from pinfill_service.cache.ledger_records import LedgerError
+from pinfill_service.prompt.stable import RULES, is_on
 from pinfill_service.settings import MIB, Settings
 from pinfill_service.settings_file import SettingsFileError, write_settings
 
-CHANGEABLE = ("memory_budget_mib", "disk_budget_mib", "keep_sessions", "history")
+CHANGEABLE = ("memory_budget_mib", "disk_budget_mib", "keep_sessions", "history", "rules")
 _SECRET = ("api_key",)
 
 router = APIRouter(prefix="/pinfill/v1/settings", tags=["settings"])
@@ -34,6 +35,11 @@ async def change(body: SettingsChange, application: ApplicationDep) -> SettingsV
         known = refused[0] in Settings.model_fields
         why = "needs a restart: set it in settings.toml, then start Pinfill again" if known else "is no setting"
         raise ApiError(400, f"{refused[0][:100]} {why}.", code="invalid_value", param=refused[0][:100])
+    rules = [rule.name for rule in RULES]
+    for rule in body.rules or ():
+        if rule not in rules:
+            words = f"There is no rule {rule[:100]!r}, only {', '.join(rules)}."
+            raise ApiError(400, words, code="invalid_value", param="rules")
     changes = {name: value for name, value in body.model_dump(exclude_unset=True).items() if value is not None}
     if changes:
         await asyncio.to_thread(_apply, application, changes)
@@ -46,6 +52,8 @@ def _apply(application: Application, changes: dict[str, Any]) -> None:
             write_settings(application.settings_file, changes)
         except SettingsFileError as error:
             raise ApiError(409, str(error), code="settings_not_written") from error
+    if "rules" in changes:
+        changes = {**changes, "rules": {**application.settings.rules, **changes["rules"]}}
     application.settings = new = application.settings.model_copy(update=changes)
     loaded = application.models.current
     if loaded is not None and changes.keys() & {"memory_budget_mib", "disk_budget_mib"}:
@@ -64,5 +72,14 @@ def _view(current: Settings) -> SettingsView:
         values=values,
         changeable=list(CHANGEABLE),
         needs_restart=[name for name in values if name not in CHANGEABLE],
-        rules=[],
+        rules=[
+            PromptRule(
+                name=rule.name,
+                title=rule.title,
+                description=rule.description,
+                default=rule.default,
+                on=is_on(rule, current.rules),
+            )
+            for rule in RULES
+        ],
     )

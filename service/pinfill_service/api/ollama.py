@@ -26,7 +26,8 @@ from pinfill_service.api.schemas.ollama import (
     OllamaTool,
     OllamaToolCall,
 )
-from pinfill_service.prompt.chat import ChatRequest, JsonFormat, Message, normalise
+from pinfill_service.api.session_hint import session_hint
+from pinfill_service.prompt.chat import ChatRequest, Hints, JsonFormat, Message, normalise
 
 ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": OllamaError} for status in ERROR_STATUSES}
 
@@ -42,7 +43,8 @@ async def chat(body: OllamaChatRequest, request: Request, service: ServiceDep) -
     dialect = ChatLines(service.engine.model.name)
     if not body.messages:
         return _loaded(service, body, dialect)
-    prepared = await prepare_chat(service, chat_request(body, body.messages), plain_name(body.model))
+    hints = Hints(session_hint(request.headers))
+    prepared = await prepare_chat(service, chat_request(body, body.messages, hints), plain_name(body.model))
     return await respond(service, request, prepared.plan, dialect, stream=body.streams)
 
 
@@ -63,7 +65,7 @@ async def generate(body: OllamaGenerateRequest, request: Request, service: Servi
     return await respond(service, request, plan, dialect, stream=body.streams)
 
 
-def chat_request(body: OllamaChatRequest, messages: Sequence[OllamaMessage]) -> ChatRequest:
+def chat_request(body: OllamaChatRequest, messages: Sequence[OllamaMessage], hints: Hints) -> ChatRequest:
     """The request in the internal form. Raises ApiError."""
     builder = _Messages()
     for number, message in enumerate(messages):
@@ -72,6 +74,7 @@ def chat_request(body: OllamaChatRequest, messages: Sequence[OllamaMessage]) -> 
         messages=normalise(builder.messages),
         tools=tuple(_tool(tool, f"tools.{number}") for number, tool in enumerate(body.tools or ())),
         format=_format(body.format),
+        hints=hints,
         template_options=thinking(body.think),
         options=body.generation_options(),
     )

@@ -18,8 +18,9 @@ from pinfill_service.api.json_text import SSE_DONE, SSE_MEDIA_TYPE, sse_comment,
 from pinfill_service.api.logprobs import chat_logprobs
 from pinfill_service.api.running import respond
 from pinfill_service.api.schemas.openai import ChatCompletionRequest, Message
+from pinfill_service.api.session_hint import session_hint
 from pinfill_service.api.usage import timings, usage
-from pinfill_service.prompt.chat import ChatRequest, normalise
+from pinfill_service.prompt.chat import ChatRequest, Hints, normalise
 from pinfill_service.prompt.reply import CallArguments, CallBegins, Part, Reasoning, Reply, Words
 
 router = APIRouter()
@@ -28,12 +29,13 @@ router = APIRouter()
 @router.post("/v1/chat/completions", response_class=Response)
 async def chat_completions(body: ChatCompletionRequest, request: Request, service: ServiceDep) -> Response:
     """Continues a conversation."""
-    prepared = await prepare_chat(service, chat_request(body), body.model)
+    chat = chat_request(body, Hints(session_hint(request.headers, body.prompt_cache_key)))
+    prepared = await prepare_chat(service, chat, body.model)
     dialect = ChatDialect(service, body, len(prepared.prompt.ids))
     return await respond(service, request, prepared.plan, dialect, stream=bool(body.stream))
 
 
-def chat_request(body: ChatCompletionRequest) -> ChatRequest:
+def chat_request(body: ChatCompletionRequest, hints: Hints) -> ChatRequest:
     """The request in the internal form. Tools of other types than functions, which only servers can run, are left out.
 
     Raises ApiError for a result of a call that nobody made.
@@ -44,6 +46,7 @@ def chat_request(body: ChatCompletionRequest) -> ChatRequest:
         tools=tuple(tool for tool in body.tools or () if tool.get("type", "function") == "function"),
         tool_choice=replace(body.tool_choice, parallel=body.parallel_tool_calls is not False),
         format=body.response_format,
+        hints=hints,
         template_options=body.chat_template_kwargs or {},
         continue_final_message=bool(body.continue_final_message),
         options=body.generation_options(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Protocol
@@ -52,13 +52,14 @@ NO_ORIGIN = Origin()
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a request runs on and with."""
+    """What a request runs on and with. `remember` is told the tokens of its replies."""
 
     engine: Engine
     prompts: Sequence[Sequence[int]]
     choices: int  # of each prompt
     salt: str
     origin: Origin
+    remember: Callable[[Sequence[int]], None] | None = None
 
 
 class Keeping(Protocol):
@@ -140,7 +141,7 @@ class Recorder:
             segments=run.origin.segments,
             text=run.origin.text,
             pieces=run.origin.pieces,
-            reply_ids=self.recent.compact(watch.reply),
+            reply_ids=self.recent.compact(watch.replies[0]),
             reply_text=results[0].text if results else None,
         )
 
@@ -189,7 +190,7 @@ class Watch:
         self.route = request.url.path
         self.client = client_name(request.headers.get("user-agent", ""))
         self.counts: dict[int, _Counts] = {}  # by the index of the choice
-        self.reply: list[int] = []  # of the first choice
+        self.replies: defaultdict[int, list[int]] = defaultdict(list)  # token ids by the index of the choice
         self._error: str | None = None
         self._ended = False
 
@@ -214,8 +215,12 @@ class Watch:
             self._publish("request.progress", RequestProgressEvent(id=self.id, done=event.done, total=event.total))
 
     def token(self, index: int, token_id: int) -> None:
-        if index == 0:
-            self.reply.append(token_id)
+        self.replies[index].append(token_id)
+
+    def finished(self, index: int) -> None:
+        """A reply is complete."""
+        if self.run.remember is not None:
+            self.run.remember(self.replies[index])
 
     def failed(self, error: Exception) -> None:
         self._error = error.code if isinstance(error, EngineError) else "internal_error"

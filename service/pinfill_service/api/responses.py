@@ -18,6 +18,7 @@ from pinfill_service.api.responses_store import ResponseStore, StoredResponse
 from pinfill_service.api.responses_tools import MAX_LEVELS, OfferedTools, choose_tools, offered_tools
 from pinfill_service.api.running import respond
 from pinfill_service.api.schemas.responses import ResponsesRequest
+from pinfill_service.api.session_hint import session_hint
 from pinfill_service.prompt.chat import ChatRequest, Hints, JsonFormat, normalise
 
 router = APIRouter()
@@ -35,7 +36,8 @@ async def create(body: ResponsesRequest, request: Request, service: ServiceDep) 
     before = _previous(store, body.previous_response_id)
     items = _resolved(store, checked(body.input or ()))
     tools = offered_tools(body.tools or ())
-    chat = chat_request(body, before.items if before is not None else (), items, tools)
+    hints = Hints(session_hint(request.headers, body.prompt_cache_key))
+    chat = chat_request(body, before.items if before is not None else (), items, tools, hints)
     prepared = await prepare_chat(service, chat, body.model)
 
     def keep(response: Mapping[str, Any]) -> None:
@@ -67,7 +69,7 @@ async def delete(response_id: str, application: ApplicationDep) -> Response:
 
 
 def chat_request(
-    body: ResponsesRequest, history: tuple[Item, ...], items: tuple[Item, ...], tools: OfferedTools
+    body: ResponsesRequest, history: tuple[Item, ...], items: tuple[Item, ...], tools: OfferedTools, hints: Hints
 ) -> ChatRequest:
     """The request in the internal form. Raises ApiError."""
     choice, left = choose_tools(body.tool_choice, tools, parallel=body.parallel_tool_calls is not False)
@@ -80,7 +82,7 @@ def chat_request(
         tools=left.tools,
         tool_choice=choice,
         format=_format(body),
-        hints=Hints(session=body.prompt_cache_key or ""),
+        hints=hints,
         template_options=thinking(body.reasoning.effort if body.reasoning is not None else None),
         options=body.generation_options(),
     )

@@ -80,13 +80,19 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Prompts (token ids), each to be continued `options.n` times. `origin` is that of the first one."""
+    """Prompts (token ids), each to be continued `options.n` times. `origin` is that of the first one.
+
+    `remember` is told the tokens of every reply, before the client sees its end. `session` names the conversation that
+    others go on from.
+    """
 
     prompts: Sequence[Sequence[int]]
     options: GenerationOptions
     prompt_logprobs: int | None = None
     origin: Origin = NO_ORIGIN
     reader: Callable[[], ReplyReader] = PlainReader
+    remember: Callable[[Sequence[int]], None] | None = None
+    session: str = ""
     grammar: Grammar | None = None
 
     @property
@@ -97,7 +103,7 @@ class Plan:
 
 async def respond(service: Service, request: Request, plan: Plan, dialect: Dialect, *, stream: bool) -> Response:
     """Submits the plan and answers. What the engine refuses at once is raised before any header is sent."""
-    run = Run(service.engine, plan.prompts, plan.options.n, plan.options.salt, plan.origin)
+    run = Run(service.engine, plan.prompts, plan.options.n, plan.options.salt, plan.origin, plan.remember)
     requests = engine_requests(service, plan)
     watch = service.app.recorder.watch(request, run)
     try:
@@ -146,6 +152,7 @@ def engine_requests(service: Service, plan: Plan) -> list[GenerationRequest]:
                     use_cache=options.use_cache,
                     prompt_logprobs=plan.prompt_logprobs,
                     boundaries=plan.boundaries,
+                    session=plan.session,
                     grammar=plan.grammar,
                 )
             )
@@ -208,6 +215,7 @@ class Running:
                 self._prefill = None
                 return delta
             case Finished():
+                self.watch.finished(index)
                 return choice.finish(event)
             case Failed():
                 self.watch.failed(event.error)

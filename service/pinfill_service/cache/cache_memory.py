@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ log = logging.getLogger(__name__)
 
 # An entry this old is worth half of an equal one used just now.
 _HALF_VALUE_SECONDS = 600.0
+# Sessions whose last use is remembered.
+_MAX_SESSIONS = 256
 # Evicting less than this from an entry's end is not worth the books.
 _MIN_TRIM_TOKENS = 64
 
@@ -32,6 +35,7 @@ class CacheMemory:
         self._cost = cost
         self._clock = clock
         self._slots = [SlotRecord(index) for index in range(kv.count)]
+        self._sessions: OrderedDict[str, float] = OrderedDict()  # when each was last used, the latest last
         self._evictions = 0
         self._mismatches = 0
 
@@ -221,12 +225,29 @@ class CacheMemory:
             if node.in_memory and not any(child.in_memory for child in node.children.values())
         ]
         free = [node for node in ends if not node.references and (node.disk is not None or not node.pinned)]
-        return min(free, key=lambda node: self._value(node, now), default=None)
+        return min(free, key=lambda node: (self._value(node, now), node.end), default=None)
 
     def _value(self, node: Node, now: float) -> float:
-        """Seconds of prefill saved for each byte, weighed by how often and how lately it was used."""
-        age = max(0.0, now - node.last_used)
-        return (1 + node.hits) * self._cost.per_token(node.start) / (1 + age / _HALF_VALUE_SECONDS)
+        """Seconds of prefill that each byte at its end saves, weighed by how often and how lately it or its session was
+        used. The end is what goes first.
+
+        A session's entry is likely to be used again, and while it has not been, it does not lose to one that is only
+        newer: a side call ends after the conversation it is about. Of equal ones the shorter goes first, for the same
+        reason: an agent's notes are shorter than what they are about.
+        """
+        age = max(0.0, now - max(node.last_used, self._sessions.get(node.session, 0.0)))
+        if node.session and not node.hits:
+            age = max(0.0, age - _HALF_VALUE_SECONDS)
+        uses = 1 + node.hits + bool(node.session)
+        return uses * self._cost.per_token(node.end) / (1 + age / _HALF_VALUE_SECONDS)
+
+    def _used(self, session: str) -> None:
+        """Everything of this session counts as used now."""
+        if session:
+            self._sessions[session] = self._clock()
+            self._sessions.move_to_end(session)
+            if len(self._sessions) > _MAX_SESSIONS:
+                self._sessions.popitem(last=False)
 
     def _make_room(self, size: int, node: Node, slot: SlotRecord) -> bool:
         """Evicts leaves worth less than `node`, which is in `slot`, until `size` more bytes fit; False: they cannot."""

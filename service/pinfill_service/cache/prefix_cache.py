@@ -47,16 +47,25 @@ class PrefixCache(CacheMemory):
         ends = (node.end for node in match.node.path() if node.checkpoint is not None and node.end <= usable)
         return max(ends, default=0)
 
-    def claim(self, namespace: str, prompt: Tokens, *, reuse: bool = True, keep: bool = True) -> Claim:
+    def claim(
+        self, namespace: str, prompt: Tokens, *, reuse: bool = True, keep: bool = True, session: str = ""
+    ) -> Claim:
         """Gives `prompt` a slot that holds as much of it as is cached. `keep=False`: nobody will reuse what it adds.
+        `session`: others will go on from this prompt, and keep what the session used before in use.
 
         Raises NoSlotError. What the slot held beyond the common prefix is stored first when it is worth its memory.
         """
         self._verify_idle()
         if not self.has_free_slot:
             raise NoSlotError
-        if not (reuse and keep):
-            return self._claim_empty(namespace, private=not keep)
+        self._used(session)
+        claim = self._claim(namespace, prompt) if reuse and keep else self._claim_empty(namespace, private=not keep)
+        slot = self._slots[claim.slot]
+        slot.namespace, slot.session = namespace, session
+        slot.begun, slot.continues = slot.node, 2 * claim.cached >= len(prompt)
+        return claim
+
+    def _claim(self, namespace: str, prompt: Tokens) -> Claim:
         match = self.tree.match(namespace, prompt)
         usable = self._usable(match, prompt)
         if usable == 0:
@@ -88,11 +97,17 @@ class PrefixCache(CacheMemory):
             slot.tail.extend(int(token) for token in tokens)
             return
         assert not slot.tail and slot.node is not None
-        grown = self.tree.insert(slot.node, tokens, index, self._clock())
+        if slot.node.is_root:  # of an idle slot it may have been forgotten: nothing was in it
+            slot.node = self.tree.root(slot.namespace)
+        begins, ends_there = slot.node is slot.begun, not slot.node.children
+        grown = self.tree.insert(slot.node, tokens, index, self._clock(), begins=begins)
+        if begins and slot.continues:  # as much in use as what it goes on from, or, beside others, once if in a session
+            grown.hits = max(grown.hits, slot.node.hits if ends_there else min(slot.node.hits, int(bool(slot.session))))
         if slot.busy and grown is not slot.node:
             self.tree.reference(grown, 1)
             self.tree.reference(slot.node, -1)
         slot.node = grown
+        grown.session = slot.session or grown.session
 
     def mark(self, index: int) -> None:
         """Keeps the state behind what the slot shares, so that prompts can resume there."""
@@ -129,6 +144,7 @@ class PrefixCache(CacheMemory):
         """The sequence ended; its slot stays as it is until somebody needs it."""
         slot = self._slots[index]
         slot.busy, slot.last_used = False, self._clock()
+        self._used(slot.session)
         if slot.node is not None:
             self.tree.reference(slot.node, -1)
             slot.node.last_used = slot.last_used

@@ -39,6 +39,7 @@ class Span(Protocol):
 
 class Node:
     """A run of tokens after its parent's. `checkpoint`: the state behind its last token, for models that have one.
+    `session`: of the last request that ended in it, empty for one that nobody goes on from.
 
     Invariants: `tokens` is not empty (but for roots); children begin with different tokens; `slots` of a child is a
     subset of its parent's; a node on disk has a parent on disk, or the root; `references` is at least the sum of the
@@ -46,8 +47,8 @@ class Node:
     """
 
     __slots__ = (
-        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "slots", "span",
-        "start", "tokens",
+        "checkpoint", "children", "disk", "hits", "last_used", "parent", "pinned", "references", "session", "slots",
+        "span", "start", "tokens",
     )  # fmt: skip
 
     def __init__(self, tokens: Tokens, parent: Node | None, now: float) -> None:
@@ -63,6 +64,7 @@ class Node:
         self.pinned = 0
         self.last_used = now
         self.hits = 0
+        self.session = ""
 
     @property
     def end(self) -> int:
@@ -157,28 +159,33 @@ class PrefixTree:
             node = node.parent
         return node if node.end == length else self._split(node, length - node.start)
 
-    def insert(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
+    def insert(self, parent: Node, tokens: Tokens, slot: int, now: float, *, begins: bool = False) -> Node:
         """Records that `slot` holds `tokens` after `parent`'s path, which it holds already. Returns the deepest node.
 
-        A leaf that only this slot holds grows in place, so that a prompt evaluated in chunks stays one node.
+        A leaf that only this slot holds grows in place, so that a prompt evaluated in chunks stays one node. `begins`:
+        these are the first tokens of another prompt, which get a node, and uses, of their own.
         """
         while len(tokens):
             child = parent.children.get(int(tokens[0]))
             if child is None:
-                return self._append(parent, tokens, slot, now)
+                return self._append(parent, tokens, slot, now, begins)
             shared = common_prefix(child.tokens, tokens)
             if shared < len(child.tokens):
                 child = self._split(child, shared)
             child.slots.add(slot)
-            parent, tokens = child, tokens[shared:]
+            parent, tokens, begins = child, tokens[shared:], False
         return parent
 
-    def _append(self, parent: Node, tokens: Tokens, slot: int, now: float) -> Node:
-        grows = not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
+    def _append(self, parent: Node, tokens: Tokens, slot: int, now: float, begins: bool) -> Node:
+        grows = (
+            not begins and not parent.is_root and not parent.children and parent.span is None and parent.slots == {slot}
+        )
         if grows and not parent.pinned and parent.disk is None and parent.checkpoint is None:
             parent.tokens = np.concatenate([parent.tokens, tokens])
             return parent
         node = Node(tokens.copy(), parent, now)
+        if not begins and not parent.is_root and not parent.children:
+            node.hits = parent.hits
         node.slots.add(slot)
         parent.children[int(tokens[0])] = node
         return node
@@ -188,7 +195,7 @@ class PrefixTree:
         parent = node.parent
         assert parent is not None and 0 < count < len(node.tokens)
         upper = Node(node.tokens[:count], parent, node.last_used)
-        upper.hits = node.hits
+        upper.hits, upper.session = node.hits, node.session
         upper.slots, upper.references, upper.pinned = set(node.slots), node.references, node.pinned
         if node.span is not None:
             upper.span, node.span = node.span.split(count)

@@ -16,6 +16,10 @@ class SlotRecord:
     tail: list[int] = field(default_factory=list)
     busy: bool = False
     private: bool = False
+    namespace: str = ""
+    session: str = ""  # of the sequence that runs or ran in it
+    begun: Node | None = None  # what that went on from
+    continues: bool = False  # whether that was the greater part of its prompt
     last_used: float = 0.0
 
     @property

@@ -79,6 +79,7 @@ class GenerationRequest:
     use_cache: bool = True  # False: everything is prefilled and nothing is kept for others
     background: bool = False  # evaluated only while nobody else waits for anything
     pin: bool = False  # the prompt's KV is pinned as soon as it is there
+    session: str = ""  # of a request that others will go on from; it is kept longer, and as long as its session is used
     boundaries: Sequence[int] = ()  # prompt lengths at which a segment ends; others are likely to differ there
     prompt_logprobs: int | None = None  # k: log probabilities of the prompt's own tokens; never reads the cache
     grammar: Grammar | None = None  # the reply's tokens make a text of it; it ends with "stop" when that is complete

@@ -207,7 +207,11 @@ class Worker:
         sequence.started = sequence.started or began
         request = sequence.request
         claim = self.cache.claim(
-            sequence.namespace, sequence.prompt, reuse=self._reads_cache(sequence), keep=request.use_cache
+            sequence.namespace,
+            sequence.prompt,
+            reuse=self._reads_cache(sequence),
+            keep=request.use_cache,
+            session=request.session,
         )
         sequence.slot = claim.slot
         self._session.use_long_rope(claim.slot, sequence.long_rope)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pinfill_service.pins.errors import PinContentError
-from pinfill_service.prompt.chat import ChatRequest, Message, normalise
+from pinfill_service.prompt.chat import ChatRequest, Message, normalise, tool_name
 from pinfill_service.prompt.template import TemplateError
 from pinfill_service.prompt.text_model import TextModel
 
@@ -131,12 +131,6 @@ def put_in_front(content: PinContent, chat: ChatRequest) -> ChatRequest:
     moved = len(messages) - len(chat.messages)
     marks = tuple(mark + moved if mark >= 0 else mark for mark in chat.hints.marks)
     return replace(chat, messages=messages, tools=tools, hints=replace(chat.hints, marks=marks))
-
-
-def tool_name(tool: Mapping[str, Any]) -> str:
-    """The name of a tool definition, in OpenAI's form or a flat one."""
-    function = tool.get("function")
-    return str((function if isinstance(function, Mapping) else tool).get("name", ""))
 
 
 def split_model(model: str | None) -> tuple[str | None, str | None]:

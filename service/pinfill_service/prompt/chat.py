@@ -57,6 +57,9 @@ class ChatRequest:
     """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
     tool_call_id, reasoning_content; build them with `normalise`. Tools have OpenAI's form: {"type": "function",
     "function": {"name", "description", "parameters"}}, and so have calls; their arguments are an object or JSON text.
+
+    A tool with `"defer_loading": true` beside "function" can be called, but stands only in the messages whose
+    `tool_references`, a list, name it.
     """
 
     messages: tuple[Message, ...]
@@ -99,3 +102,9 @@ def normalise(messages: Sequence[Message]) -> tuple[Message, ...]:
     others = [message for message in renamed[:answer] if message.get("role") != "system"]
     content = "\n\n".join(str(message.get("content") or "") for message in system)
     return ({**system[0], "content": content}, *others, *renamed[answer:])
+
+
+def tool_name(tool: Mapping[str, Any]) -> str:
+    """The name of a tool definition, in OpenAI's form or a flat one."""
+    function = tool.get("function")
+    return str((function if isinstance(function, Mapping) else tool).get("name", ""))

@@ -13,6 +13,8 @@ from pinfill_service.prompt.chat import ChatRequest, Message
 from pinfill_service.prompt.grammar import Grammars, GrammarSpec, JsonReply, Tool, ToolCalls
 from pinfill_service.prompt.grammar.spec import MAX_CALLS
 from pinfill_service.prompt.segments import Segment, ToolsPlace, label_segments
+from pinfill_service.prompt.stable.deferred import as_rendered
+from pinfill_service.prompt.stable.replies import ReplyMemory
 from pinfill_service.prompt.template import ChatTemplate, TemplateError, load_template, read_json, special_tokens
 from pinfill_service.prompt.tokenizer import Encoded, Piece, TextTokenizer
 from pinfill_service.prompt.tools.call_style import tags
@@ -41,29 +43,33 @@ class ChatPrompt:
 
 @dataclass(frozen=True, slots=True)
 class TextModel:
-    """The text side of a model folder. Thread-safe."""
+    """The text side of a model folder, and the replies it generated. Thread-safe."""
 
     tokenizer: TextTokenizer
     template: ChatTemplate
     stop_ids: frozenset[int]
+    replies: ReplyMemory = field(default_factory=ReplyMemory)
     grammars: Grammars = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grammars", Grammars(self.tokenizer, self.stop_ids))
 
-    def chat_prompt(self, request: ChatRequest) -> ChatPrompt:
+    def chat_prompt(self, request: ChatRequest, *, echoes: bool = False) -> ChatPrompt:
         """Renders and encodes a conversation. Special tokens come from the template; a BOS that the model wants and the
         template leaves out is added. A block of reasoning that the template opens is closed where the answer's form is
         given from its first character on.
 
-        Raises TemplateError.
+        `echoes`: replies in it have the tokens they were generated as, where those are known. Without, which is what
+        pins need, the ids follow from the conversation alone. Raises TemplateError.
         """
-        messages, tools = request.messages, request.tools
+        messages, tools = as_rendered(request.messages, request.tools)
         text = self._render(request, messages, tools)
         reasons = text.rstrip().endswith(THINK)
         if reasons and request.constrained:
             text, reasons = f"{text.rstrip()}\n\n{END_OF_THINK}\n\n", False
         encoded = self.tokenizer.encode_prompt_pieces(text)
+        if echoes:
+            encoded = self.replies.spliced(self.tokenizer.vocabulary, request.options.salt, encoded)
         place = _place_of_tools(self.tokenizer, text, encoded, tools)
         segments = label_segments(text, encoded, messages, self.stop_ids, place)
         return ChatPrompt(text, encoded.ids, segments, encoded.pieces, reasons)
@@ -95,6 +101,10 @@ class TextModel:
             continue_final_message=request.continue_final_message,
             options=request.template_options,
         )
+
+    def remember_reply(self, request: ChatRequest, prompt: ChatPrompt, reply: Sequence[int]) -> None:
+        """From now on prompts in which the reply's text stands behind this one have its tokens."""
+        self.replies.add(self.tokenizer.vocabulary, request.options.salt, prompt.ids, reply)
 
 
 def load_text_model(folder: Path) -> TextModel:

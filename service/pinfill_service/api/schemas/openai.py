@@ -223,6 +223,7 @@ class ChatCompletionRequest(GenerationFields):
     logprobs: bool | None = None
     top_logprobs: int | None = Field(None, ge=0, le=20)
     tools: list[dict[str, Any]] | None = None
+    prompt_cache_key: str | None = None  # names the conversation
     tool_choice: Annotated[ToolChoice, PlainValidator(_as_tool_choice), WithJsonSchema(_TOOL_CHOICE)] = ToolChoice()
     parallel_tool_calls: bool | None = None
     response_format: Annotated[JsonFormat | None, PlainValidator(_as_format), WithJsonSchema(_OBJECT)] = None

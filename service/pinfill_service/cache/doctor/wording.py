@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pinfill_service.cache.doctor.records import Kind
+from pinfill_service.prompt.stable.rules import BILLING_HEADER, DATES, TOOL_ORDER
 
 _NOTHING = "There is nothing to do."
 
@@ -54,11 +55,13 @@ SUGGESTIONS: dict[Kind, str] = {
     "not_remembered": "Send the prompt once more: from now on it can be compared.",
     "namespace": "Use the same model, adapter and cache salt for prompts that should share what is cached.",
     "template": "Use the same chat template, with the same options, for prompts that should share what is cached.",
-    "volatile_header": "Turn the header off in the client (Claude Code: CLAUDE_CODE_ATTRIBUTION_HEADER=0), or move it "
-    "to the end of the prompt.",
+    "volatile_header": "Claude Code's header is left out where that rule is on (pinfill rules on "
+    f"{BILLING_HEADER}); turn another one off in the client, or move it to the end of the prompt.",
     "volatile_id": "Leave the identifier out of the prompt, or move it to the last message.",
-    "clock": "Move the date or time to the last message, or leave it out.",
-    "tools_reordered": "Let the client send its tools in a fixed order, for instance sorted by name.",
+    "clock": "Move the date or time to the last message, or leave it out; the dates of Claude Code and opencode are "
+    f"moved by a rule (pinfill rules on {DATES}).",
+    "tools_reordered": "Let the client send its tools in a fixed order, or let a rule sort them by name (pinfill rules "
+    f"on {TOOL_ORDER}).",
     "tools_changed": "Keep the same tools for a whole conversation; those added later belong at its end.",
     "json_key_order": "Let the client write JSON with sorted keys.",
     "json_format": "Let the client always write JSON with the same spacing and escapes.",

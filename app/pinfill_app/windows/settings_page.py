@@ -120,7 +120,8 @@ class SettingsPage(Page):
     # -- changing --------------------------------------------------------------------------------------------------
 
     def _change(self, changes: Mapping[str, Any]) -> None:
-        self._pending |= changes
+        rules = {**self._pending.get("rules", {}), **changes.get("rules", {})}
+        self._pending |= {**changes, **({"rules": rules} if rules else {})}
         self._timer.start()
 
     def _on_kept(self, changes: Mapping[str, Any], start: NextStart | Exception) -> None:

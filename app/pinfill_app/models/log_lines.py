@@ -68,9 +68,8 @@ class LogFilter(QSortFilterProxyModel):
         self.setSourceModel(lines)
 
     def look_for(self, text: str, level: Level) -> None:
-        self.beginFilterChange()
         self._text, self._level = text.casefold(), level
-        self.endFilterChange(QSortFilterProxyModel.Direction.Rows)
+        self.invalidateRowsFilter()
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         line = self._lines.line(row)

@@ -89,6 +89,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     """(name, what takes the picture) of every page, dialog and menu."""
     from PySide6.QtWidgets import QMenu
 
+    from pinfill_app.help_menu import HelpMenu
     from pinfill_app.tray_actions import TrayActions
     from pinfill_app.tray_menu import TrayMenu
     from pinfill_app.windows import settings_page
@@ -106,6 +107,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     sample_service.answer(made.client)
     made.store.entries_at = sample_service.NOW
     window = made.page
+    window.menuBar().addMenu(HelpMenu(made.context, window))
     window.show()
     made.have(
         status=sample_service.busy_status(),
@@ -137,7 +139,8 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     menu.render_state()
     menu.resize(menu.sizeHint())
     yield "tray-menu", menu.grab
-    agents = next(each for each in menu.findChildren(QMenu) if "Claude" in "".join(a.text() for a in each.actions()))
+    submenus = [action.menu() for action in menu.actions() if isinstance(action.menu(), QMenu)]
+    agents = next(each for each in submenus if any("Claude" in action.text() for action in each.actions()))
     yield "tray-agents", agents.grab
     window.hide()
 

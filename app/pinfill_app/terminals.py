@@ -71,5 +71,5 @@ def open_terminal(command: Sequence[str], environ: Environ) -> None:
         environment.insert(name, value)
     process.setProcessEnvironment(environment)
     process.setWorkingDirectory(environ.get("HOME", ""))
-    if not process.startDetached()[0]:
+    if not process.startDetached():
         raise TerminalError(f"{line[0]} cannot be started. Open a terminal, and type: {by_hand}")

@@ -23,7 +23,7 @@ QUESTION = "Say hello in one short sentence."
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TrialAnswer:
     """What came back. `seconds` is until the whole answer was there."""
 
     seconds: float
@@ -61,7 +61,7 @@ class TrialRequests(QObject):
         super().__init__(parent)
         self._manager = direct_manager(self)
 
-    def send(self, endpoint: Endpoint, done: Callable[[Tested | Failure], None]) -> None:
+    def send(self, endpoint: Endpoint, done: Callable[[TrialAnswer | Failure], None]) -> None:
         """Asks the endpoint's model something."""
         request = request_to(QUrl(f"{endpoint.v1}/chat/completions"), endpoint.key, SECONDS)
         request.setHeader(QNetworkRequest.KnownHeaders.ContentTypeHeader, "application/json")
@@ -73,14 +73,14 @@ class TrialRequests(QObject):
         reply.finished.connect(lambda: self._on_finished(reply, began, done))
 
     @staticmethod
-    def _on_finished(reply: QNetworkReply, began: float, done: Callable[[Tested | Failure], None]) -> None:
+    def _on_finished(reply: QNetworkReply, began: float, done: Callable[[TrialAnswer | Failure], None]) -> None:
         reply.deleteLater()
         receiver = getattr(done, "__self__", None)
         if not isinstance(receiver, QObject) or isValid(receiver):
             done(_outcome(reply, time.monotonic() - began))
 
 
-def _outcome(reply: QNetworkReply, seconds: float) -> Tested | Failure:
+def _outcome(reply: QNetworkReply, seconds: float) -> TrialAnswer | Failure:
     address, status, error = reply.url().authority(), reply.attribute(HTTP_STATUS), reply.error()
     content = content_of(reply)
     if status is not None and status >= 400:
@@ -95,4 +95,4 @@ def _outcome(reply: QNetworkReply, seconds: float) -> Tested | Failure:
         return not_understood(address, status)
     cached = got.usage.prompt_tokens_details.cached_tokens
     answer = got.choices[0].message.content or "" if got.choices else ""
-    return Tested(seconds, cached, got.usage.prompt_tokens - cached, answer.strip())
+    return TrialAnswer(seconds, cached, got.usage.prompt_tokens - cached, answer.strip())

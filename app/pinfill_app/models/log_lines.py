@@ -69,7 +69,7 @@ class LogFilter(QSortFilterProxyModel):
 
     def look_for(self, text: str, level: Level) -> None:
         self._text, self._level = text.casefold(), level
-        self.invalidateRowsFilter()
+        self.invalidate()
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         line = self._lines.line(row)

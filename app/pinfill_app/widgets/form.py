@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QLabel,
+    QSpinBox,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
 
 from pinfill_app.theme import GRID
 from pinfill_app.widgets.heading import heading
 
 _SECTION = 1.15  # of the text's size
 _NUMBER = 18  # characters
+_LABEL = 28
+_QUIET = 0.75  # of the text's colour
 
 
 class Section(QWidget):
@@ -23,8 +35,7 @@ class Section(QWidget):
         self.form = QFormLayout()
         self.form.setHorizontalSpacing(2 * GRID)
         self.form.setVerticalSpacing(GRID)
-        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
-        self.form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
@@ -33,13 +44,23 @@ class Section(QWidget):
 
     def add(self, label: str, control: QWidget, note: str = "") -> QLabel:
         """One row; returns its note, which is hidden while it is empty. `label` may mark a key with "&"."""
-        said = Note(note)
+        said, field = Note(note), QWidget()
+        column = QVBoxLayout(field)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addWidget(control, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(said)
         if label:
-            self.form.addRow(label, control)
+            name = QLabel(label)
+            name.setBuddy(control)
+            name.setMinimumWidth(_LABEL * self.fontMetrics().averageCharWidth())  # the same in every section
+            self.form.addRow(name, field)
             control.setAccessibleName(label.replace("&", ""))
         else:
-            self.form.addRow(control)
-        self.form.addRow("", said) if label else self.form.addRow(said)
+            style = self.style()
+            box = style.pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth)
+            said.setIndent(box + style.pixelMetric(QStyle.PixelMetric.PM_CheckBoxLabelSpacing))
+            self.form.addRow(field)
         return said
 
 
@@ -48,12 +69,23 @@ class Note(QLabel):
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
         self.setVisible(bool(text))
+        self._follow_theme()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ApplicationPaletteChange:
+            self._follow_theme()
 
     def setText(self, text: str, /) -> None:
         super().setText(text)
         self.setVisible(bool(text))
+
+    def _follow_theme(self) -> None:
+        palette, color = QPalette(), QApplication.palette().color(QPalette.ColorRole.WindowText)
+        color.setAlphaF(_QUIET)
+        palette.setColor(QPalette.ColorRole.WindowText, color)
+        self.setPalette(palette)
 
 
 def number_box(low: int, high: int, step: int, suffix: str, changed: Callable[[int], None]) -> QSpinBox:

@@ -14,7 +14,7 @@ from pinfill_app.failure import Failure
 from pinfill_app.icons import set_icon
 from pinfill_app.terminals import TerminalError
 from pinfill_app.tray_actions import copy
-from pinfill_app.trial_request import Tested, TrialRequests
+from pinfill_app.trial_request import TrialAnswer, TrialRequests
 from pinfill_app.windows.agents_change import ChangeDialog
 from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_app.windows.page import Context
@@ -34,7 +34,7 @@ class AgentActions(QObject):
         self._context, self._desk, self._notices, self._page = context, desk, notices, page
         self._facts: AgentFacts | None = None
         self._trials = TrialRequests(self)
-        self.tests: dict[str, Tested | Failure | None] = {}
+        self.tests: dict[str, TrialAnswer | Failure | None] = {}
         self.launch_action = self._action(self.tr("&Launch in a terminal"), "play")
         self.write_action = self._action(self.tr("&Write configuration..."), "file")
         self.undo_action = self._action(self.tr("&Undo configuration..."), "close")
@@ -144,7 +144,7 @@ class AgentActions(QObject):
         self._trials.send(endpoint, partial(self._on_tested, name))
         self.tested.emit()
 
-    def _on_tested(self, name: str, outcome: Tested | Failure) -> None:
+    def _on_tested(self, name: str, outcome: TrialAnswer | Failure) -> None:
         self.tests[name] = outcome
         self.tested.emit()
 

@@ -29,6 +29,7 @@ class ChangeDialog(QDialog):
         diff.show_text(plan.diff)
         diff.setVisible(not plan.changes_nothing)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons.button(QDialogButtonBox.StandardButton.Cancel).setAutoDefault(False)
         self.accept_button = buttons.addButton(
             self.tr("&Undo") if undo else self.tr("&Write"), QDialogButtonBox.ButtonRole.AcceptRole
         )

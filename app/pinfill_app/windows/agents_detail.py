@@ -10,7 +10,7 @@ from pinfill_app import units
 from pinfill_app.agent_desk import AgentFacts
 from pinfill_app.failure import Failure
 from pinfill_app.theme import GRID, MARGIN
-from pinfill_app.trial_request import Tested
+from pinfill_app.trial_request import TrialAnswer
 from pinfill_app.widgets.cached_bar import CachedBar
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.plain_view import PlainView
@@ -20,6 +20,7 @@ from pinfill_service.agents.agent import AgentError, Endpoint
 from pinfill_service.agents.connections import State
 
 BAR_CHARACTERS = 28
+FEWEST_LINES = 4
 ROOM = 1.25  # of an agent's first prompt, that must fit beside one answer
 NEVER = "never"
 
@@ -82,13 +83,13 @@ class AgentDetail(QFrame):
 
     def _show_test(self, facts: AgentFacts) -> None:
         outcome = self._actions.tests.get(facts.agent.name, NEVER)
-        self._bar.setVisible(isinstance(outcome, Tested))
+        self._bar.setVisible(isinstance(outcome, TrialAnswer))
         self.outcome.setVisible(outcome is not NEVER)
         if outcome is None:
             self.outcome.setText(self.tr("Waiting for an answer..."))
         elif isinstance(outcome, Failure):
             self.outcome.setText(self.tr("The test failed. {}").format(outcome.message))
-        elif isinstance(outcome, Tested):
+        elif isinstance(outcome, TrialAnswer):
             cached, new = outcome.cached_tokens, outcome.processed_tokens
             self._bar.set_tokens(cached, new, cached + new)
             words = self.tr('Answered in {}: {} cached, {} new. "{}"')
@@ -106,13 +107,16 @@ class AgentDetail(QFrame):
     def _lay_out(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(GRID)
-        for action in self._actions.all:
-            row.addWidget(_button(action, primary=action is self._actions.launch_action))
+        acts = self._actions
+        for action in (acts.launch_action, acts.write_action, acts.undo_action, acts.copy_action):
+            row.addWidget(action_button(action, primary=action is acts.launch_action))
         row.addStretch(1)
         test = QHBoxLayout()
         test.setSpacing(GRID)
+        test.addWidget(action_button(acts.test_action, primary=False), alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(self._bar, alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(self.outcome, 1)
+        test.addStretch()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         layout.setSpacing(GRID)
@@ -121,6 +125,7 @@ class AgentDetail(QFrame):
         layout.addLayout(row)
         layout.addLayout(test)
         layout.addWidget(self.settings, 1)
+        self.settings.setMinimumHeight(FEWEST_LINES * self.settings.fontMetrics().lineSpacing())
 
 
 def _is_small(facts: AgentFacts, endpoint: Endpoint) -> bool:
@@ -128,7 +133,7 @@ def _is_small(facts: AgentFacts, endpoint: Endpoint) -> bool:
     return local is not None and endpoint.context_length - endpoint.output_tokens < local.first_prompt_tokens * ROOM
 
 
-def _button(action: QAction, *, primary: bool) -> QPushButton:
+def action_button(action: QAction, *, primary: bool) -> QPushButton:
     """A push button that is the action: its text, its state, its tool tip."""
     button = PrimaryButton(action.text()) if primary else QPushButton(action.text())
     button.setAutoDefault(False)

@@ -21,11 +21,12 @@ from pinfill_app.models.agent_table import CONNECTED, MODEL, NAME, PROGRAM, Agen
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.heading import heading
 from pinfill_app.windows.agents_actions import AgentActions
-from pinfill_app.windows.agents_detail import AgentDetail
+from pinfill_app.windows.agents_detail import AgentDetail, action_button
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
 
 ROW_HEIGHT = 1.6  # of the font's
+FEWEST_ROWS = 4
 WIDTHS = {NAME: 22, PROGRAM: 20, CONNECTED: 26}  # characters; the model has the rest
 
 
@@ -107,6 +108,7 @@ class AgentsPage(Page):
         view.verticalHeader().setDefaultSectionSize(round(metrics.height() * ROW_HEIGHT))
         for column, width in WIDTHS.items():
             view.setColumnWidth(column, width * metrics.averageCharWidth())
+        view.setMinimumHeight(round(FEWEST_ROWS * ROW_HEIGHT * metrics.height()))
         view.horizontalHeader().setSectionResizeMode(MODEL, QHeaderView.ResizeMode.Stretch)
         return view
 
@@ -117,7 +119,11 @@ class AgentsPage(Page):
         head = QVBoxLayout()
         head.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         head.setSpacing(GRID)
-        head.addWidget(heading(self.title()))
+        title = QHBoxLayout()
+        title.addWidget(heading(self.title()))
+        title.addStretch(1)
+        title.addWidget(action_button(self.acts.look_action, primary=False))
+        head.addLayout(title)
         head.addWidget(QLabel(words, wordWrap=True))
         table = QHBoxLayout()
         table.setContentsMargins(MARGIN, 0, MARGIN, 0)

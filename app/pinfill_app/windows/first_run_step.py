@@ -17,8 +17,8 @@ Choice = tuple[str, Callable[[], object]]  # a button's label, and what it does
 
 
 class Step(QWidget):
-    """Subclasses answer `render_state`, which calls `tell`. `changed` follows every rendering; `left` says that a button
-    leads elsewhere.
+    """Subclasses answer `render_state`, which calls `tell`. `changed` follows every rendering; `left` says that a
+    button leads elsewhere.
     """
 
     changed = Signal()
@@ -29,7 +29,7 @@ class Step(QWidget):
         self.context = context
         self.is_done = False
         self.failure = ""
-        self._labels: tuple[str, ...] = ()
+        self.buttons: dict[str, QPushButton] = {}  # by label
         self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._bar = QProgressBar()
@@ -56,16 +56,9 @@ class Step(QWidget):
         self.words.setText("\n\n".join(filter(None, (self.failure, words))))
         self._bar.setVisible(share is not None)
         self._bar.setValue(int(100 * (share or 0)))
-        labels = tuple(label for label, _ in choices)
-        if labels != self._labels:
-            self._labels = labels
+        if [label for label, _ in choices] != list(self.buttons):
             self._make_buttons(choices)
         self.changed.emit()
-
-    @property
-    def buttons(self) -> dict[str, QPushButton]:
-        """By label."""
-        return {button.text(): button for button in self.findChildren(QPushButton) if not button.isHidden()}
 
     def why_not(self) -> tuple[str, *tuple[Choice, ...]] | None:
         """Why nothing can be done yet; None when the service answers."""
@@ -89,8 +82,9 @@ class Step(QWidget):
             if (old := item.widget()) is not None:
                 old.hide()
                 old.deleteLater()
+        self.buttons.clear()
         for label, act in choices:
-            button = QPushButton(label)
+            self.buttons[label] = button = QPushButton(label)
             button.setAutoDefault(False)
             button.clicked.connect(lambda _checked=False, act=act: act())
             self._row.addWidget(button)

@@ -90,8 +90,9 @@ class SettingsPage(Page):
     def _on_start(self, start: NextStart | Exception) -> None:
         if isinstance(start, Exception):
             words = self.tr("The settings cannot be read, so they are not shown. Mend settings.toml: {}")
-            self._tell_failure(words.format(start))
+            self.notices.show_notice("file", Notice(words.format(start), Weight.FAILURE))
             return
+        self.notices.withdraw("file")
         self._start = start
         self._render()
 

@@ -147,16 +147,14 @@ class RulesSection(Section):
         self.form.addRow(Note(words))
 
     def show_rules(self, rules: Sequence[PromptRule]) -> None:
+        change = self._change
         self.setVisible(bool(rules))
         for rule in rules:
             if rule.name not in self.boxes:
-                box = check_box(rule.title.replace("&", "&&"), partial(self._on_rule, rule.name))
+                box = check_box(rule.title.replace("&", "&&"), lambda on, name=rule.name: change({"rules": {name: on}}))
                 self.boxes[rule.name] = box
                 self.add("", box, rule.description)
             self.boxes[rule.name].setChecked(rule.on)
-
-    def _on_rule(self, name: str, on: bool) -> None:
-        self._change({"rules": {name: on}})
 
 
 def own_names() -> list[str]:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
 
 from pinfill_service.resources import resource
 
@@ -47,6 +48,8 @@ def set_icon(target: HasIcon, name: str) -> None:
 def retint() -> None:
     """Draws the icons of all buttons and actions again, in the colours of another theme."""
     for widget in QApplication.allWidgets():
+        if not isValid(widget):  # it went while others were drawn
+            continue
         for target in (widget, *widget.actions()):
             name = target.property(_PROPERTY)
             if isinstance(name, str):

@@ -96,8 +96,9 @@ def create_app(
     application.models.problem = problem
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
+            _prepare_routes(app)
             yield
         finally:
             application.hub.close()
@@ -203,6 +204,15 @@ def listen(settings: Settings) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def _prepare_routes(app: FastAPI) -> None:
+    """FastAPI works out what a route takes and answers when a request first gets there, which takes about as long as an
+    answer from the cache. A look that finds nothing does it for all of them.
+    """
+    nowhere = {"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": []}
+    for route in app.routes:
+        route.matches(nowhere)
 
 
 def _describe(app: FastAPI) -> None:

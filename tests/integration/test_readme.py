@@ -36,6 +36,7 @@ SERVED = (
     "evict",
     "rules",
 )  # they ask a running service
+AGENTS = ("launch", "connect")  # they ask it too, and run programs
 
 
 def run(command: str, folder: Path, **environment: str) -> str:
@@ -43,7 +44,7 @@ def run(command: str, folder: Path, **environment: str) -> str:
     words = shlex.split(command)
     if words[0] == "pinfill":
         words[:1] = [sys.executable, "-m", "pinfill_service.cli"]
-    variables = os.environ | {"PINFILL_API_KEY": "a-key"} | environment
+    variables = os.environ | {"PINFILL_API_KEY": "a-key-for-tests"} | environment
     done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -64,14 +65,14 @@ def run_list(command: str, folder: Path) -> None:
 
 
 def run_key(command: str, folder: Path) -> None:
-    assert run(command, folder).strip() == "a-key"
+    assert run(command, folder).strip() == "a-key-for-tests"
 
 
 def run_serve(command: str, folder: Path) -> None:
     """Started on a free port, asked to stop when it says where it is."""
     default_model()
     words = [sys.executable, "-m", "pinfill_service.cli", *shlex.split(command)[1:]]
-    variables = os.environ | {"PINFILL_API_KEY": "a-key", "PINFILL_PORT": "0"}
+    variables = os.environ | {"PINFILL_API_KEY": "a-key-for-tests", "PINFILL_PORT": "0"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables) as server:
         assert server.stdout is not None
         lines = []
@@ -122,7 +123,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = {"PINFILL_HOME": str(folder / "home")}
     run("pinfill models import model.gguf", folder, **home)
     words = [sys.executable, "-m", "pinfill_service.cli", "serve", "--port", "0", "--model", "model"]
-    variables = os.environ | home | {"PINFILL_API_KEY": "a-key"}
+    variables = os.environ | home | {"PINFILL_API_KEY": "a-key-for-tests"}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables) as server:
         assert server.stdout is not None
         assert any("http://127.0.0.1:" in line for line in server.stdout)
@@ -131,6 +132,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         assert server.wait(60) == 0
 
 
+ABOUT_AGENTS = [command for command in COMMANDS if command.split()[1] in AGENTS]
 PINNING = [command for command in COMMANDS if command.split()[1] in SERVED]
 
 
@@ -148,6 +150,23 @@ def test_the_commands_about_pins_one_after_the_other(served: Path) -> None:
     assert json.loads(run("pinfill pins --json", served, **home)) == {"pins": []}
 
 
+def test_the_commands_about_agents_one_after_the_other(served: Path) -> None:
+    """The agents are stand-ins that tell how they were called; `connect` asks nobody."""
+    programs = served / "bin"
+    programs.mkdir()
+    for name in ("goose", "claude", "codex"):
+        (programs / name).write_text('#!/bin/sh\necho "$(basename "$0") was given: $*"\n')
+        (programs / name).chmod(0o755)
+    home = {"PINFILL_HOME": str(served / "home"), "HOME": str(served), "PATH": f"{programs}:{os.environ['PATH']}"}
+    unasked = {command: f"{command} --yes" if "connect" in command else command for command in ABOUT_AGENTS}
+    outputs = {command: run(unasked[command], served, **home) for command in ABOUT_AGENTS}
+    assert "goose was given" in outputs["pinfill launch goose"]
+    (claude,) = (output for command, output in outputs.items() if "launch claude" in command)
+    assert "What does this repository do?" in claude
+    assert "a-key-for-tests" not in "".join(outputs.values())
+    assert not (served / ".codex" / "config.toml").exists(), "connected and undone"
+
+
 RUNNERS: dict[str, Callable[[str, Path], None]] = {
     "python3 installers/dev.py run": run_dev,
     "python3 installers/dev.py test": run_tests,
@@ -161,7 +180,7 @@ RUNNERS: dict[str, Callable[[str, Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in PINNING])
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each not in {*PINNING, *ABOUT_AGENTS}])
 def test_a_command_of_the_readme(command: str, tmp_path: Path) -> None:
     RUNNERS[command](command, tmp_path)
 

@@ -19,6 +19,7 @@ from pinfill_service.engine.interface import (
     EngineStats,
     EntryInfo,
     Event,
+    Eviction,
     Failed,
     Finished,
     FinishReason,
@@ -108,6 +109,7 @@ class FakePrefixes:
         self.cached = set(self.files)
         self.pins: Counter[tuple[int, ...]] = Counter()
         self.set_aside: list[str] = []
+        self.evictions: list[Eviction] = []
         self.memory_budget = self.disk_budget = 1 << 30
         self.disk_problem: OSError | None = None
         self._bytes = bytes_per_token
@@ -160,15 +162,23 @@ class FakePrefixes:
 
     def evict(self, entry_id: str) -> Future[bool]:
         found = [ids for ids in self.cached if fake_entry_id(ids) == entry_id and not self.pins[ids]]
-        self.cached -= set(found)
-        self.files -= set(found)
+        self.forget(found)
         return _done(bool(found))
 
     def evict_unpinned(self) -> Future[int]:
         found = [ids for ids in self.cached if not self.pins[ids]]
+        self.forget(found)
+        return _done(len(found))
+
+    def forget(self, found: Sequence[tuple[int, ...]], salt: str = "") -> None:
+        """Evicts prefixes, as an engine does that needs room."""
         self.cached -= set(found)
         self.files -= set(found)
-        return _done(len(found))
+        self.evictions += [Eviction(fake_entry_id(ids), salt, list(ids), 60.0) for ids in found]
+
+    def take_evictions(self) -> Future[list[Eviction]]:
+        taken, self.evictions = self.evictions, []
+        return _done(taken)
 
     def disk(self) -> DiskState | None:
         used = sum(map(len, self.files)) * self._bytes

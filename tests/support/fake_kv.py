@@ -8,8 +8,13 @@ from collections.abc import Sequence
 class FakePool:
     """Counts bytes of stored spans."""
 
+    bytes_free = 0
+
     def __init__(self) -> None:
         self.bytes_used = 0
+
+    def trim(self, size: int) -> None:
+        """It has no free pages."""
 
 
 class FakeFile:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from pinfill_service.commands.bench_numbers import compare, decode_rate, percentile_90, summarise
+from pinfill_service.commands.bench_numbers import compare, decode_rate, percentile_90, savings, summarise
 from pinfill_service.commands.bench_prompts import PromptMaker
 from pinfill_service.commands.bench_run import BATCH_ROUNDS, DECODE_ROUNDS, Batch, Bench, Plan, Samples, Server
 from pinfill_service.commands.client import Answer, MeasuringClient
@@ -98,10 +98,16 @@ class FakeClient:
 
     def __init__(self, name: str, log: list[tuple[str, str, int]]) -> None:
         self._name, self._log = name, log
+        self._answers = 0
+
+    def saved_seconds(self) -> float:
+        """Two for each answer."""
+        return 2.0 * self._answers
 
     def complete(self, prompt: str, **options: Any) -> Answer:
         assert options["ignore_eos"] and options["cache_prompt"]
         self._log.append((self._name, prompt, options["max_tokens"]))
+        self._answers += 1
         return answer()
 
 
@@ -116,6 +122,18 @@ PLAN = Plan(
     route="completions",
     seed=0,
 )
+
+
+def test_the_ledger_is_compared_with_what_was_measured() -> None:
+    found = samples([0.5, 1.0, 0.5])  # cold: 2 s
+    assert savings(found) is None, "the other server keeps no ledger"
+    found.ledger_seconds = 4.4
+    saved = savings(found)
+    assert saved is not None and (saved.requests, saved.measured_seconds) == (3, 4.0)
+    assert saved.ratio == pytest.approx(1.1)
+    found.warm = [answer(ttft=2.5)]
+    slower = savings(found)
+    assert slower is not None and slower.ratio is None
 
 
 def run_on_fakes() -> tuple[list[Server], list[tuple[str, str, int]]]:
@@ -138,6 +156,7 @@ def test_both_servers_get_the_same_requests_and_take_turns() -> None:
         lengths = (len(found.cold), len(found.priming), len(found.warm), len(found.decode), len(found.batches))
         assert lengths == (PLAN.cold_requests, 1, PLAN.requests, DECODE_ROUNDS, BATCH_ROUNDS)
         assert all(len(batch.answers) == PLAN.requests for batch in found.batches)
+        assert found.ledger_seconds == 2.0 * PLAN.requests, "of the warm requests only"
 
 
 def test_prefixes_are_shared_where_they_should_be_and_nowhere_else() -> None:
@@ -181,6 +200,7 @@ def test_the_command_measures_two_servers(pinfill: CommandLine, service: Running
         assert server["samples"]["decode"][0]["generated_tokens"] == 6
         assert server["medians"]["warm_prefill_ms"] == 500.0  # the scripted engine's
         assert 0 < server["medians"]["warm_ttft_ms"] <= max(1000 * each["total_seconds"] for each in warm)
+        assert server["savings"]["requests"] == 2 and server["savings"]["ledger_seconds"] == 0.0
     assert found["ratios"]["warm_cached_tokens"] == 1.0
 
 
@@ -188,6 +208,7 @@ def test_the_table_has_the_ratio_and_what_was_sent(pinfill: CommandLine, service
     target = ("--url", service.url, "--key", KEY, "--against", service.url, "--against-key", KEY, "--seed", 5)
     shown = pinfill("bench", *SMALL, *target).out
     assert "ours / theirs" in shown and "seed 5" in shown and "warm TTFT" in shown
+    assert "2 warm requests saved 0.0 s of prefill by the ledger" in shown
     assert "ours / theirs" not in pinfill("bench", *SMALL, *target[:4]).out
 
 

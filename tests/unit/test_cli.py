@@ -134,6 +134,16 @@ def test_import_and_remove(pinfill: CommandLine, home: Path) -> None:
     assert not (home / "models" / "mine").exists()
 
 
+def test_import_tells_programs_how_it_goes(pinfill: CommandLine, home: Path, tmp_path: Path) -> None:
+    source = TinyLlama(layers=3).write(tmp_path / "tiny.gguf")
+    done = pinfill("models", "import", source, "--name", "mine", "--json", "--progress-json")
+    assert json.loads(done.out)["name"] == "mine"
+    told = [json.loads(line) for line in done.err.splitlines()]
+    assert all(line.keys() == {"stage", "done", "total"} for line in told)
+    last = {line["stage"]: line["done"] == line["total"] for line in told}
+    assert last["layers"] and list(last) == list(dict.fromkeys(line["stage"] for line in told))
+
+
 def test_remove_asks_before_it_deletes(pinfill: CommandLine, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ModelLibrary(home).import_model(LLAMA, "mine")
     monkeypatch.setattr(sys, "stdin", open(os.devnull))  # noqa: SIM115 - closed below

@@ -991,6 +991,17 @@ def test_watching_marks_other_pins_stale(pinfill: CommandLine, watched: Service,
     assert not watched.bodies("POST", "pins/rubric/refresh")
 
 
+def test_watching_says_when_files_are_again_what_was_pinned(
+    pinfill: CommandLine, watched: Service, tmp_path: Path
+) -> None:
+    watched.answers["GET pins"] = manage.Pins(pins=[pinned_files(tmp_path, auto_refresh=True, state="stale")])
+    (tmp_path / "b.txt").write_bytes(b"as it was, too")
+    done = pinfill("pins", "--watch")
+    assert watched.bodies("PATCH", "pins/rubric") == [{"stale": ""}]
+    assert not watched.bodies("POST", "pins/rubric/refresh")
+    assert "rubric: its files are again what was pinned" in done.out
+
+
 def test_watching_says_why_changed_files_cannot_be_pinned(
     pinfill: CommandLine, watched: Service, tmp_path: Path
 ) -> None:

@@ -40,10 +40,11 @@ def test_served() -> None:
 
 def test_never_seen() -> None:
     now = prompt(SYSTEM, QUESTION)
-    assert diagnose(now, 0, []).kind == "never_seen"
     title = earlier(("system", "Write a title of three words for the conversation that follows."), QUESTION)
-    assert compare(title, now).kind == "never_seen"
-    assert diagnose(now, 0, [replace(now, at=1.0)]).kind == "never_seen"  # its own record is not an earlier one
+    its_own = replace(now, at=1.0)
+    for found in (diagnose(now, 0, []), compare(title, now), diagnose(now, 0, [its_own])):
+        assert (found.kind, found.position_tokens, found.segment) == ("never_seen", None, None)
+        assert (found.before, found.after, found.compared_with) == ("", "", None)
 
 
 def test_what_was_cached_is_not_remembered() -> None:

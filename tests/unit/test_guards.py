@@ -8,11 +8,13 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import keyring
 import keyring.backends.fail
 import keyring.backends.null
+import pydantic
 import pytest
 from fastapi import FastAPI
 from keyring.backend import KeyringBackend
@@ -228,6 +230,23 @@ async def test_websockets_are_closed(app: FastAPI) -> None:
 
     await app({"type": "websocket", "path": "/", "headers": []}, receive, send)  # type: ignore[arg-type]
     assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+async def test_the_first_request_does_not_wait_for_what_could_be_done_before(
+    app: FastAPI, bare: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with app.router.lifespan_context(app):
+        made: list[object] = []
+        make = pydantic.TypeAdapter.__init__
+
+        def counted(self: object, *arguments: Any, **options: Any) -> None:
+            made.append(self)
+            make(self, *arguments, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(pydantic.TypeAdapter, "__init__", counted)
+        body = {"messages": [{"role": "user", "content": "Hi"}]}
+        assert (await bare.post("/v1/chat/completions", json=body, headers=AUTH)).status_code == 200
+        assert not made, "validators were made while a client waited"
 
 
 async def test_the_engine_is_closed_with_the_application(app: FastAPI, engine: FakeEngine) -> None:

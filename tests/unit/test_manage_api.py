@@ -45,6 +45,7 @@ async def test_a_pin_from_start_to_end(tmp_path: Path) -> None:
 
         changed = await service.ask("PATCH", "/pins/rubric", name="grading", auto_refresh=False, stale="it changed")
         assert (changed["name"], changed["state"], changed["reason"]) == ("grading", "stale", "it changed")
+        assert (await service.ask("PATCH", "/pins/grading", stale=""))["state"] == "warm"
         after = len(service.events.seen)
         await service.ask("POST", "/pins/grading/refresh", text="Another rubric.")
         await service.events.wait("pin.state", after=after, name="grading", state="warm")
@@ -499,3 +500,31 @@ async def test_a_service_for_one_command_keeps_nothing() -> None:
         assert missing.status_code == 404
         assert (await http.get(f"{V1}/savings")).json()["total"]["requests"] == 0
     engine.close()
+
+
+async def test_only_what_was_evicted_is_said_to_be_evicted(tmp_path: Path) -> None:
+    question = "Tell me about the river, " * 8
+
+    said: list[str] = []
+
+    async def kind(service: Managed, **body: Any) -> str:
+        answer = await service.chat(question, **body)
+        finished = await service.events.wait("request.finished", id=answer.headers["x-request-id"])
+        said.append(finished["finding"]["explanation"])
+        return str(finished["finding"]["kind"])
+
+    async with managed(tmp_path) as service:
+        prefixes = service.engine.prefixes
+        assert await kind(service) == "not_remembered"
+        assert await kind(service, cache_salt="mine") == "namespace"
+        prefixes.forget([(7, 8, 9)])
+        assert await kind(service) == "not_kept", "something else was evicted"
+        event = await service.events.wait("entry.evicted", entries=1)
+        assert event["id"] == fake_entry_id((7, 8, 9))
+        prefixes.forget([tuple(prompt_of(service))], salt="mine")
+        assert await kind(service) == "not_kept", "it was evicted for another salt"
+        assert await kind(service, cache_salt="mine") == "evicted"
+        assert "were in the cache until they were evicted at" in said[-1]
+        prefixes.forget([tuple(prompt_of(service)), (7, 8, 9)])
+        assert await kind(service) == "evicted"
+        await service.events.wait("entry.evicted", id=None, entries=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pinfill_service.models.library import ModelLibrary
 from tests.support.client import assert_error, client_for, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.managed import V1, FakeLoader, managed
+from tests.support.tiny_gguf import TinyLlama
 
 
 @pytest.fixture
@@ -217,3 +219,48 @@ async def test_pulling_tells_how_it_goes(tmp_path: Path, monkeypatch: pytest.Mon
         failed = await service.events.wait("model.state", name="smollm2-135m", state="failed")
         assert failed["message"] == "smollm2-135m could not be fetched: no source has it"
         assert (await service.error("POST", "/models/nothing/pull", 404))[0] == "model_not_found"
+
+
+async def test_a_pull_is_stopped_when_it_next_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate()
+    ended: list[str] = []
+
+    def pull(self: ModelLibrary, name: str, progress: object = None) -> None:
+        assert callable(progress)
+        try:
+            progress("download", 0, 100)
+            gate.wait(threading.Event())
+            progress("download", 1, 100)
+            ended.append("went on")
+        finally:
+            ended.append("cleaned up")
+
+    monkeypatch.setattr(ModelLibrary, "pull", pull)
+    async with managed(tmp_path) as service:
+        assert (await service.error("DELETE", "/models/smollm2-135m/pull", 404))[0] == "model_not_found"
+        await service.ask("POST", "/models/smollm2-135m/pull", 202)
+        await reached(gate)
+        await service.ask("DELETE", "/models/smollm2-135m/pull", 202)
+        gate.open()
+        await service.events.wait("model.state", name="smollm2-135m", state="pull_stopped")
+        assert ended == ["cleaned up"]
+        assert not any(model["pulling"] for model in (await service.get("/models"))["models"])
+        after = len(service.events.seen)
+        await service.ask("POST", "/models/smollm2-135m/pull", 202)  # the wish to stop is not remembered
+        await service.events.wait("model.state", after=after, name="smollm2-135m", state="pulled")
+        assert ended == ["cleaned up", "went on", "cleaned up"]
+
+
+async def test_what_a_context_costs_is_listed_for_models_that_are_here(tmp_path: Path) -> None:
+    library = ModelLibrary(tmp_path)
+    model = TinyLlama(context=512)
+    library.import_model(model.write(tmp_path / "tiny.gguf"), "tiny")
+    async with managed(tmp_path) as service:
+        listed = {entry["name"]: entry for entry in (await service.get("/models"))["models"]}
+        per_token = model.layers * 2 * model.kv_heads * model.head_size * 4  # K and V, in float32
+        assert (listed["tiny"]["context_length"], listed["tiny"]["kv_bytes_per_token"]) == (512, per_token)
+        assert listed["smollm2-135m"]["kv_bytes_per_token"] is None
+        library.remove("tiny")
+        library.import_model(TinyLlama(context=256).write(tmp_path / "other.gguf"), "tiny")
+        listed = {entry["name"]: entry for entry in (await service.get("/models"))["models"]}
+        assert listed["tiny"]["context_length"] == 256

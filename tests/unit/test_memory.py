@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import tracemalloc
 
 import numpy as np
 import psutil
@@ -17,6 +18,8 @@ from pinfill_service.engine.sampler import Sampler
 from pinfill_service.engine.sequence import Sequence
 from pinfill_service.engine.worker import Worker
 from tests.support.fake_session import VOCABULARY, Listener
+from tests.support.models import MODELS
+from tests.support.real_engine import LIMIT_SECONDS, engine
 
 MIB = 1 << 20
 CONTEXT, SLOTS = 1000, 4
@@ -78,3 +81,23 @@ def test_hundreds_of_unique_prompts_stay_within_the_budget_of_real_memory() -> N
     assert highest <= budget + in_use + FREE_BYTES + 16 * MIB
     worker.cache.evict_all()
     assert process.memory_info().rss - base <= FREE_BYTES + 16 * MIB
+
+
+def test_a_graph_that_returns_its_kv_holds_it_twice_and_says_so() -> None:
+    def returned() -> int:
+        domain = tracemalloc.DomainFilter(inclusive=True, domain=np.lib.tracemalloc_domain)
+        return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([domain]).traces)
+
+    tracemalloc.start()
+    try:
+        with engine(MODELS / "optimum-llama-fp32", slots=2, chunk_tokens=64) as client:
+            before, per_token = returned(), client.engine.model.kv_bytes_per_token
+            client.ask([3 + i % 400 for i in range(300)], 1)
+            client.ask([5 + i % 300 for i in range(200)], 1)
+            slots, twice = 500 * per_token, 200 * per_token  # of the one that ran last
+            assert client.engine.stats().total_bytes == slots + twice
+            assert 0 <= returned() - before - twice < twice / 10
+            client.engine.prefixes.evict_unpinned().result(LIMIT_SECONDS)
+            assert client.engine.stats().total_bytes == 0 and returned() - before < twice / 10
+    finally:
+        tracemalloc.stop()

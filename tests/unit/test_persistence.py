@@ -154,9 +154,7 @@ def test_entries_say_what_is_there(home: Path) -> None:
 def test_saving_after_the_end_is_refused_and_not_left_open(home: Path) -> None:
     with running() as client:
         client.ask(PROMPT, 1)
-        persistence = client.engine._persistence
-        assert persistence is not None
-        persistence.close()
+        client.engine.prefixes.close()
         error = client.engine.prefixes.save(PROMPT).exception(LIMIT_SECONDS)
         assert isinstance(error, OSError) and "shutting down" in str(error)
     assert not files(home)

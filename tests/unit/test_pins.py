@@ -226,6 +226,35 @@ def test_a_changed_source_is_told_until_the_refresh_restarts_included(house: Hou
     assert house.held() == {tuple(TOKENS): 1}, "what was pinned stays usable"
 
 
+def test_a_source_that_is_again_what_was_pinned(house: House) -> None:
+    house.pins.create("rubric", RUBRIC)
+    house.warm("rubric")
+    house.pins.mark_fresh("rubric")
+    house.pins.mark_stale("rubric", "rubric.md changed")
+    house.pins.mark_fresh("rubric")
+    assert house.events.states("rubric")[-2:] == ["stale", "warm"] and house.pins.get("rubric").reason is None
+    house.pins.mark_stale("rubric", "rubric.md changed")
+    house.restart()
+    house.events.wait("pin.state", lambda event: event.state == "stale")
+    house.pins.mark_fresh("rubric")
+    assert house.pins.get("rubric").state == "warm"
+    house.restart()
+    house.events.wait("pin.state", lambda event: event.state == "cold")
+    assert len(house.engines) == 3 and not house.engine.requests, "nothing was prefilled for it"
+
+
+def test_a_pin_of_another_model_stays_stale_when_its_source_comes_back(house: House) -> None:
+    house.pins.create("rubric", RUBRIC)
+    house.warm("rubric")
+    house.pins.mark_stale("rubric", "rubric.md changed")
+    house.pins.detach()
+    house.load(name="other-model", fingerprint="e" * 64, files=set())
+    event = house.events.wait("pin.state", lambda event: "Rebuild" in (event.reason or ""))
+    house.pins.mark_fresh("rubric")
+    status = house.pins.get("rubric")
+    assert (status.state, status.reason) == ("stale", event.reason)
+
+
 def test_a_content_that_changes_while_it_is_prefilled(house: House) -> None:
     gate = Gate()
     house.engine.script = Reply([], chunk=8, prefill_gate=gate)
@@ -392,6 +421,39 @@ def test_verify(house: House) -> None:
     assert (cached.use_cache, cold.use_cache, list(cached.prompt)) == (True, False, list(cold.prompt))
     assert list(cold.prompt[: len(TOKENS)]) == TOKENS and cold.sampling.temperature == 0
     assert house.pins.get("rubric").verified == result
+    house.restart()
+    assert house.pins.get("rubric").verified == result
+    house.events.wait("pin.state", lambda event: event.state == "cold")
+    house.pins.refresh("rubric", system_text("Another rubric."))
+    house.restart()
+    assert house.pins.get("rubric").verified is None, "it was about another content"
+
+
+def test_a_pin_that_could_not_be_saved_is_saved_once_there_is_room(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.engine.prefixes.disk_problem = OSError(28, "No space left on device")
+    house.pins.create("rubric", RUBRIC)
+    house.warm("rubric")
+    reason = house.pins.get("rubric").reason
+    assert reason is not None and reason.startswith("It is in memory, but not on disk: No space left on device.")
+    house.engine.prefixes.disk_problem = None
+    after = len(house.events.seen)
+    house.pins.disk_changed()
+    assert house.events.wait("pin.state", after=after).reason is None
+    assert house.files == {tuple(TOKENS)} and house.pins.get("rubric").on_disk
+
+
+def test_saving_is_tried_again_now_and_then(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(keeper, "_SAVE_AGAIN_SECONDS", 0.0)
+    house.engine.prefixes.disk_problem = OSError(30, "Read-only file system")
+    house.pins.create("rubric", RUBRIC)
+    event = house.events.wait("pin.state", lambda event: event.state == "warm")
+    assert "Read-only file system" in event.reason
+    house.engine.prefixes.disk_problem = None
+    house.events.wait("pin.state", lambda event: (event.state, event.reason) == ("warm", None))
+    assert house.files == {tuple(TOKENS)}
 
 
 def test_verify_tells_a_difference(house: House) -> None:

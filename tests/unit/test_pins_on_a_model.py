@@ -151,3 +151,19 @@ async def test_a_damaged_list_of_pins_deletes_no_files(home: Path) -> None:
         assert path.exists(), "the only copy of a pin's KV was deleted"
         problems = (await running.get("/status"))["problems"]
         assert ["ledger was damaged" in problem["message"] for problem in problems] == [True]
+
+
+async def test_a_disk_budget_counts_at_once(home: Path) -> None:
+    async with service(home, disk_budget_mib=0) as running:
+        pin = await running.pin("rubric", text=RUBRIC)
+        assert not pin["on_disk"] and not list(home.glob("kv/*")), "nothing is kept on disk"
+        await running.ask("PATCH", "/settings", disk_budget_mib=64)
+        running.application.pins.detach()  # returns when everything before it is done
+        assert len(list(home.glob("kv/*/*.safetensors"))) == 1
+        await running.ask("PATCH", "/settings", disk_budget_mib=0)
+        running.application.pins.attach(running.application.models.current)  # type: ignore[arg-type]
+        assert not (await running.pin("another", text="Another rubric."))["on_disk"]
+        assert (await running.get("/status"))["disk"] == {"used_bytes": 0, "budget_bytes": 0}
+    async with service(home, disk_budget_mib=64) as running:
+        await running.events.wait("pin.state", name="rubric", state="cold")
+        assert (await ask(running, model="m@rubric"))[1] == pin["tokens"]

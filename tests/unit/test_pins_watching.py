@@ -15,7 +15,7 @@ from pinfill_service.pins.watching import SourceWatcher
 from tests.support.fake_engine import LIMIT_SECONDS
 
 
-def pin(name: str, *paths: Path) -> Pin:
+def pin(name: str, *paths: Path, state: str = "warm") -> Pin:
     sources = []
     for path in paths:
         data = path.read_bytes()
@@ -24,7 +24,7 @@ def pin(name: str, *paths: Path) -> Pin:
     fields = dict.fromkeys(Pin.model_fields, None) | {
         "name": name,
         "kind": "text",
-        "state": "warm",
+        "state": state,
         "model": "m",
         "on_disk": True,
         "auto_refresh": True,
@@ -42,10 +42,10 @@ class Told:
     """What the watcher said, in order."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[tuple[str, str]] = queue.Queue()
+        self._queue: queue.Queue[tuple[str, str | None]] = queue.Queue()
         self.watcher = SourceWatcher(lambda name, why: self._queue.put((name, why)), quiet_seconds=0.02)
 
-    def next(self) -> tuple[str, str]:
+    def next(self) -> tuple[str, str | None]:
         return self._queue.get(timeout=LIMIT_SECONDS)
 
     @property
@@ -90,6 +90,30 @@ def test_what_changed_while_nobody_watched_is_found_at_once(told: Told, tmp_path
     rubric.write_text("new")
     told.watcher.update([known])
     assert told.next() == ("rubric", "rubric.md changed")
+
+
+def test_a_file_that_gets_its_old_content_back_is_told(told: Told, tmp_path: Path) -> None:
+    rubric = tmp_path / "rubric.md"
+    rubric.write_text("old")
+    told.watcher.update([pin("rubric", rubric)])
+    for _ in range(2):
+        rubric.write_text("new")
+        assert told.next() == ("rubric", "rubric.md changed")
+        rubric.write_text("old")
+        assert told.next() == ("rubric", None)
+
+
+def test_a_pin_that_became_stale_while_nobody_watched_is_told_when_its_file_is_the_old_one(
+    told: Told, tmp_path: Path
+) -> None:
+    rubric, other = tmp_path / "rubric.md", tmp_path / "other.md"
+    rubric.write_text("old")
+    other.write_text("old")
+    told.watcher.update([pin("rubric", rubric, state="stale"), pin("other", other)])
+    assert told.next() == ("rubric", None)
+    told.watcher.update([pin("rubric", rubric, state="stale"), pin("other", other)])
+    other.write_text("new")  # once: what was told before this one would have been wrong
+    assert told.next() == ("other", "other.md changed")
 
 
 def test_a_folder_that_is_gone(told: Told, tmp_path: Path) -> None:

@@ -121,6 +121,8 @@ def test_tools_are_sorted_where_the_user_wants_that() -> None:
 def test_the_doctor_names_rules_that_exist() -> None:
     for kind, rule in (("volatile_header", BILLING_HEADER), ("clock", DATES), ("tools_reordered", TOOL_ORDER)):
         assert f"pinfill rules on {rule}" in " ".join(SUGGESTIONS[kind].split())  # type: ignore[index]
+        assert [other.name for other in RULES if kind in other.prevents] == [rule]
+    assert {kind for rule in RULES for kind in rule.prevents} <= SUGGESTIONS.keys()
 
 
 # -- switching ---------------------------------------------------------------------------------------------------------
@@ -139,6 +141,7 @@ async def test_rules_are_listed_and_switched_one_by_one(tmp_path: Path) -> None:
         listed = {rule["name"]: rule for rule in (await service.get("/settings"))["rules"]}
         assert [listed[rule.name]["on"] for rule in RULES] == [True, False, True]
         assert all(rule["title"] and rule["description"].endswith(".") for rule in listed.values())
+        assert listed[DATES]["prevents"] == ["clock"]
         changed = await service.ask("PATCH", "/settings", rules={BILLING_HEADER: False}, history=True)
         assert changed["values"]["rules"] == {TOOL_ORDER: True, BILLING_HEADER: False}
         assert {rule["name"]: rule["on"] for rule in changed["rules"]} == {

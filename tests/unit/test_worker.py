@@ -468,6 +468,24 @@ def test_no_chunk_leaves_attention_with_a_single_row(data: st.DataObject) -> Non
     assert max(lengths) <= chunk + 16
 
 
+def test_what_is_final_only_with_its_reply_is_found_and_evicted_like_anything_else() -> None:
+    fake = FakeWorker(slots=1)
+    fake.session.final_from = 65
+    prompt = [7] * 60
+    replied = [*prompt, *fake.ask(prompt, 8).tokens]
+    fake.settle()
+    check_books(fake.worker.cache, fake.kv)
+    assert started(fake.ask([*replied, 1, 2, 3], 1)).cached_tokens >= 65
+    fake.ask([5] * 80, 1)
+    fake.ask(prompt, 8)
+    fake.worker.cache.budget_bytes = 0
+    fake.worker.cache.enforce_budget()
+    fake.settle()
+    check_books(fake.worker.cache, fake.kv)
+    fake.worker.cache.evict_all()
+    assert fake.worker.stats().entries == 0 and fake.kv.pool.bytes_used == 0
+
+
 def test_a_short_prompt_and_its_reply_are_reused_together_once_they_are_final() -> None:
     fake = FakeWorker(slots=2)
     fake.session.final_from = 65

@@ -29,6 +29,7 @@ class Step(QWidget):
         self.context = context
         self.is_done = False
         self.failure = ""
+        self._acts: dict[str, Callable[[], object]] = {}
         self.buttons: dict[str, QPushButton] = {}  # by label
         self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -56,8 +57,9 @@ class Step(QWidget):
         self.words.setText("\n\n".join(filter(None, (self.failure, words))))
         self._bar.setVisible(share is not None)
         self._bar.setValue(int(100 * (share or 0)))
-        if [label for label, _ in choices] != list(self.buttons):
-            self._make_buttons(choices)
+        self._acts = dict(choices)
+        if list(self._acts) != list(self.buttons):
+            self._make_buttons()
         self.changed.emit()
 
     def why_not(self) -> tuple[str, *tuple[Choice, ...]] | None:
@@ -77,15 +79,15 @@ class Step(QWidget):
         self.left.emit()
         self.context.show_page(page, **hints)
 
-    def _make_buttons(self, choices: tuple[Choice, ...]) -> None:
+    def _make_buttons(self) -> None:
         while (item := self._row.takeAt(0)) is not None:
             if (old := item.widget()) is not None:
                 old.hide()
                 old.deleteLater()
         self.buttons.clear()
-        for label, act in choices:
+        for label in self._acts:
             self.buttons[label] = button = QPushButton(label)
             button.setAutoDefault(False)
-            button.clicked.connect(lambda _checked=False, act=act: act())
+            button.clicked.connect(lambda _checked=False, label=label: self._acts[label]())
             self._row.addWidget(button)
         self._row.addStretch(1)

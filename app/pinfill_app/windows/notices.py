@@ -82,7 +82,9 @@ class _Line(QFrame):
         layout.addWidget(self._sign, alignment=Qt.AlignmentFlag.AlignTop)
         text = QLabel(notice.text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy = text.sizePolicy()  # that of a wrapping label: its height depends on its width
+        policy.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
+        text.setSizePolicy(policy)
         layout.addWidget(text)
         if notice.action is not None:
             label, act = notice.action

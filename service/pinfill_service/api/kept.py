@@ -77,6 +77,8 @@ class Kept:
         self._settings = settings
         if "history" in changes:
             self._ledger.keep_history(settings.history)
+        if "disk_budget_mib" in changes:
+            self.pins.disk_changed()
         if changes.get("keep_sessions") is False and not self._keeps_all_files():
             self.pins.forget_unpinned_files()
 

@@ -36,7 +36,7 @@ async def evict(entry_id: str, service: ServiceDep) -> Evicted:
     if not await asyncio.wrap_future(service.engine.prefixes.evict(entry_id)):
         why = "pinned: unpin it instead" if entry.pinned else "part of a pin, or in use"
         raise ApiError(409, f"The entry {entry_id} is {why}.", code="entry_protected")
-    service.app.recorder.evicted(service.engine, entry.token_ids)
+    service.app.recorder.evicted(service.engine)
     service.app.hub.publish("entry.evicted", EntryEvictedEvent(id=entry_id, entries=1))
     return Evicted(entries=1)
 
@@ -46,7 +46,7 @@ async def evict_unpinned(service: ServiceDep) -> Evicted:
     """Forgets everything that is neither pinned nor in use."""
     count = await asyncio.wrap_future(service.engine.prefixes.evict_unpinned())
     if count:
-        service.app.recorder.evicted(service.engine, None)
+        service.app.recorder.evicted(service.engine)
         service.app.hub.publish("entry.evicted", EntryEvictedEvent(id=None, entries=count))
     return Evicted(entries=count)
 

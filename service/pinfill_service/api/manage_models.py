@@ -10,6 +10,7 @@ from pinfill_service.api.context import Application, ApplicationDep
 from pinfill_service.api.errors import ApiError
 from pinfill_service.api.schemas.manage import ModelEntry, Models, ModelStateEvent, ModelTask
 from pinfill_service.models.catalog import CatalogError, ModelError, load_catalog
+from pinfill_service.models.context_needs import context_needs
 from pinfill_service.models.library import ModelBusyError, ModelNameError, ModelNotFoundError
 
 router = APIRouter(prefix="/pinfill/v1/models", tags=["models"])
@@ -36,6 +37,14 @@ async def pull(name: str, application: ApplicationDep) -> ModelTask:
     except CatalogError as error:
         raise ApiError(404, str(error), code="model_not_found") from error
     application.pulls.start(name)
+    return ModelTask(name=name, state="pulling")
+
+
+@router.delete("/{name}/pull", status_code=202)
+async def stop_pull(name: str, application: ApplicationDep) -> ModelTask:
+    """Stops a pull; what can be gone on from stays. `model.state` tells when it has stopped."""
+    if not application.pulls.stop(name):
+        raise ApiError(404, f"The model {name} is not being pulled.", code="model_not_found")
     return ModelTask(name=name, state="pulling")
 
 
@@ -72,12 +81,14 @@ def _entries(application: Application) -> list[ModelEntry]:
     entries = []
     for name in [*catalogue, *(name for name in installed if name not in catalogue)]:
         here, known = installed.get(name), catalogue.get(name)
+        needs = context_needs(application.library, name) if here is not None else None
         entries.append(
             ModelEntry(
                 name=name,
                 title=known.title if known is not None else None,
                 licence=here.licence if here is not None and here.licence else known.licence if known else None,
-                context_length=known.context_length if known is not None else None,
+                context_length=needs.length if needs is not None else known.context_length if known else None,
+                kv_bytes_per_token=needs.bytes_per_token if needs is not None else None,
                 bytes=here.bytes_on_disk if here is not None else known.size_bytes if known is not None else 0,
                 installed=here is not None,
                 in_catalogue=known is not None,

@@ -72,7 +72,10 @@ async def change(name: str, body: PinChange, application: ApplicationDep) -> Pin
         if body.auto_refresh is not None:
             manager.set_auto_refresh(now, body.auto_refresh)
         if body.stale is not None:
-            manager.mark_stale(now, body.stale)
+            if body.stale:
+                manager.mark_stale(now, body.stale)
+            else:
+                manager.mark_fresh(now)
         if body.position is not None:
             manager.move(now, body.position)
         if body.name is not None:

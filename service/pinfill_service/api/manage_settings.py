@@ -79,6 +79,7 @@ def _view(current: Settings) -> SettingsView:
                 description=rule.description,
                 default=rule.default,
                 on=is_on(rule, current.rules),
+                prevents=list(rule.prevents),
             )
             for rule in RULES
         ],

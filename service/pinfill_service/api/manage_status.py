@@ -22,6 +22,11 @@ from pinfill_service.api.schemas.manage import (
 )
 from pinfill_service.engine.interface import DiskState, EngineStats, ModelInfo
 
+_SHORT_OF_MEMORY = (
+    "The system is short of memory, so less than the budget is cached until there is more. Close other programs, or "
+    "lower memory_budget_mib."
+)
+
 router = APIRouter(prefix="/pinfill/v1", tags=["status"])
 
 
@@ -42,6 +47,8 @@ def _status(application: Application) -> Status:
         problems.append(Problem(kind="disk", message=f"The folder of KV files cannot be read: {error.strerror}."))
     if disk is not None:
         problems += [Problem(kind="file_set_aside", message=sentence) for sentence in disk.set_aside]
+    if stats is not None and stats.short_of_memory:
+        problems.append(Problem(kind="memory", message=_SHORT_OF_MEMORY))
     if application.models.problem is not None:
         problems.append(Problem(kind="model", message=application.models.problem))
     return Status(

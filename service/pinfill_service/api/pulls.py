@@ -12,13 +12,18 @@ from pinfill_service.pins.shelf import Publish
 _TELL_SECONDS = 0.2  # a download reports every piece it reads
 
 
+class _StoppedError(Exception):
+    """Nobody wants the model any more."""
+
+
 class Pulls:
-    """Starts pulls and tells how they go. Broken off by the end of the service, they go on with the next pull."""
+    """Starts and stops pulls, and tells how they go. Broken off, they go on with the next pull."""
 
     def __init__(self, library: ModelLibrary, publish: Publish) -> None:
         self._library, self._publish = library, publish
         self._lock = threading.Lock()
         self._names: set[str] = set()
+        self._unwanted: set[str] = set()
 
     @property
     def names(self) -> frozenset[str]:
@@ -28,17 +33,29 @@ class Pulls:
     def start(self, name: str) -> None:
         """Returns at once, also when the model is being pulled already."""
         with self._lock:
+            self._unwanted.discard(name)
             if name in self._names:
                 return
             self._names.add(name)
         self._publish("model.state", ModelStateEvent(name=name, state="pulling"))
         threading.Thread(target=self._run, args=(name,), name=f"pull-{name}", daemon=True).start()
 
+    def stop(self, name: str) -> bool:
+        """Returns at once; the pull ends when it next has something to report. False when there is none."""
+        with self._lock:
+            if name not in self._names:
+                return False
+            self._unwanted.add(name)
+        return True
+
     def _run(self, name: str) -> None:
         told, stage_told = 0.0, ""
 
         def report(stage: str, done: int, total: int | None) -> None:
             nonlocal told, stage_told
+            with self._lock:
+                if name in self._unwanted:
+                    raise _StoppedError
             now = time.monotonic()
             if stage == stage_told and done != total and now - told < _TELL_SECONDS:
                 return
@@ -48,9 +65,12 @@ class Pulls:
         try:
             self._library.pull(name, report)
             event = ModelStateEvent(name=name, state="pulled")
+        except _StoppedError:
+            event = ModelStateEvent(name=name, state="pull_stopped")
         except Exception as error:  # a download and a conversion can fail in many ways; whoever listens is told
             event = ModelStateEvent(name=name, state="failed", message=f"{name} could not be fetched: {error}")
         finally:
             with self._lock:
                 self._names.discard(name)
+                self._unwanted.discard(name)
         self._publish("model.state", event)

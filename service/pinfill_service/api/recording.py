@@ -24,7 +24,8 @@ from pinfill_service.api.schemas.manage import (
     RequestSummary,
 )
 from pinfill_service.cache.doctor import Eviction, PromptRecord, diagnose
-from pinfill_service.engine.interface import Engine, EngineError, Progress, Started
+from pinfill_service.engine.interface import Engine, EngineClosedError, EngineError, Progress, Started
+from pinfill_service.engine.interface import Eviction as EngineEviction
 from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.pins.shelf import Publish
 from pinfill_service.prompt.chat import ChatRequest
@@ -34,7 +35,7 @@ from pinfill_service.prompt.tokenizer import Piece
 log = logging.getLogger(__name__)
 
 _MAX_CLIENT = 80  # characters of a User-Agent
-_MAX_EVICTIONS = 100
+_MAX_EVICTIONS, _MAX_EVICTED_TOKENS = 100, 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +94,14 @@ class Recorder:
         self._publish, self._keeping = publish, keeping
         self.recent = RecentRequests()
         self._evictions: deque[Eviction] = deque(maxlen=_MAX_EVICTIONS)
-        self._counted: tuple[str, int] = ("", 0)  # fingerprint and evictions of the engine last asked
         self._worker = ThreadPoolExecutor(1, "records")
 
     def watch(self, request: Request, run: Run) -> Watch:
         return Watch(self, self._publish, request, run)
 
-    def evicted(self, engine: Engine, token_ids: Sequence[int] | None) -> None:
-        """Somebody asked for it, and was told. `token_ids`: of the entry, if it was one."""
-        self._evictions.append(Eviction(time.time(), _namespace(engine, ""), token_ids))
-        self._worker.submit(self._new_evictions, engine)
+    def evicted(self, engine: Engine) -> None:
+        """Somebody asked for it, and was told."""
+        self._worker.submit(self._take_evictions, engine)
 
     def submit(self, watch: Watch, results: Sequence[ChoiceResult]) -> None:
         try:
@@ -165,18 +164,24 @@ class Recorder:
         return Finding(**asdict(found))
 
     def _look_for_evictions(self, engine: Engine) -> None:
-        """Room that was needed is told as a number: the engine does not say of what it was."""
-        count = self._new_evictions(engine)
-        if count > 0:
-            self._evictions.append(Eviction(time.time(), _namespace(engine, "")))
-            self._publish("entry.evicted", EntryEvictedEvent(id=None, entries=count))
+        found = self._take_evictions(engine)
+        if found:
+            only = found[0].id if len(found) == 1 else None
+            self._publish("entry.evicted", EntryEvictedEvent(id=only, entries=len(found)))
 
-    def _new_evictions(self, engine: Engine) -> int:
-        """How many there were since the last look."""
-        fingerprint, total = engine.model.fingerprint, engine.stats().evictions_total
-        before = self._counted[1] if self._counted[0] == fingerprint else 0
-        self._counted = (fingerprint, total)
-        return total - before
+    def _take_evictions(self, engine: Engine) -> list[EngineEviction]:
+        """What was evicted since the last look, remembered from now on."""
+        try:
+            found = engine.prefixes.take_evictions().result()
+        except EngineClosedError:  # another model has taken over
+            return []
+        now = time.time()
+        for each in found:
+            ids = self.recent.compact(each.token_ids)
+            self._evictions.append(Eviction(now - each.seconds_ago, _namespace(engine, each.salt), ids))
+        while sum(len(each.token_ids or ()) for each in self._evictions) > _MAX_EVICTED_TOKENS:
+            self._evictions.popleft()
+        return found
 
 
 class Watch:

@@ -1,21 +1,24 @@
-"""What is cached and what it weighs: the tree, the slots it lives in, files, and a budget that is kept by eviction."""
+"""What is cached and what it weighs: the tree, the slots it lives in, and a budget that is kept by eviction."""
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any
 
-from pinfill_service.cache.contract import CacheStats, KvStore, Snapshot
+import numpy as np
+
+from pinfill_service.cache.contract import CacheStats, Evicted, KvStore
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_tree import Match, Node, PrefixTree, Tokens
 from pinfill_service.cache.slot_record import SlotRecord
+from pinfill_service.cache.system_memory import SystemMemory, plenty
 
 log = logging.getLogger(__name__)
 
 # An entry this old is worth half of an equal one used just now.
 _HALF_VALUE_SECONDS = 600.0
+_REMEMBERED_EVICTIONS = 100  # until somebody asks for them
 # Sessions whose last use is remembered.
 _MAX_SESSIONS = 256
 # Evicting less than this from an entry's end is not worth the books.
@@ -23,20 +26,31 @@ _MIN_TRIM_TOKENS = 64
 
 
 class CacheMemory:
-    """Everything cached, and how it leaves memory, or comes from and goes to files.
+    """Everything cached, and how it leaves memory.
 
-    Invariants: an entry in use, or pinned and in no file, is never evicted; what nothing protects fits the budget.
+    Invariants: an entry in use, or pinned and in no file, is never evicted; what nothing protects fits the budget and,
+    as of the last look, what the system can spare.
     """
 
-    def __init__(self, kv: KvStore, budget_bytes: int, cost: PrefillCost, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        kv: KvStore,
+        budget_bytes: int,
+        cost: PrefillCost,
+        clock: Callable[[], float],
+        spare_bytes: Callable[[], int] = plenty,
+    ) -> None:
+        """`spare_bytes`: memory that the system can still give; negative when it needs some back."""
         self.tree = PrefixTree()
         self.budget_bytes = budget_bytes
+        self.system = SystemMemory(spare_bytes, lambda: self.held_bytes, clock)
         self._kv = kv
         self._cost = cost
         self._clock = clock
         self._slots = [SlotRecord(index) for index in range(kv.count)]
         self._sessions: OrderedDict[str, float] = OrderedDict()  # when each was last used, the latest last
         self._evictions = 0
+        self._evicted: deque[Evicted] = deque(maxlen=_REMEMBERED_EVICTIONS)
         self._mismatches = 0
 
     def _idle(self) -> list[SlotRecord]:
@@ -74,56 +88,6 @@ class CacheMemory:
             self.tree.pin(match.node, -1)
         self.enforce_budget()
 
-    # -- files ---------------------------------------------------------------------------------------------------
-
-    def snapshot(self, namespace: str, tokens: Tokens) -> Snapshot | None:
-        """What of a cached prefix no file holds yet, for writing it to one; None when nothing is missing.
-
-        The spans are the caller's to free. Raises LookupError when the prefix is not cached in full, and MemoryError.
-        """
-        match = self.tree.match(namespace, tokens)
-        if match.length < len(tokens):
-            raise LookupError("the prefix is not cached in full")
-        path = self.tree.node_at(match, len(tokens)).path()
-        missing = [node for node in path if node.disk is None]
-        if not missing:
-            return None
-        spans: list[Any] = []
-        try:
-            for node in missing:
-                if node.span is not None:
-                    spans.append(node.span.share())
-                else:
-                    spans.append(self._kv.export(min(node.slots), node.start, node.end))
-        except MemoryError:
-            for span in spans:
-                span.free()
-            raise
-        checkpoints = {node.end: node.checkpoint for node in missing if node.checkpoint is not None}
-        return Snapshot(namespace, tokens.copy(), missing[0].start, spans, checkpoints)
-
-    def saved(self, snapshot: Snapshot, disk: Any) -> bool:
-        """A file holds the snapshot now: takes its span over. False: what stood before it is on disk no more."""
-        return self.tree.graft(snapshot.namespace, snapshot.tokens, snapshot.start, disk, self._clock())
-
-    def restore(self, saved: Snapshot, disk: Any) -> bool:
-        """Records what a file of an earlier run holds, and its checkpoints. False: it cannot be reached."""
-        if not self.tree.graft(saved.namespace, saved.tokens, saved.start, disk, self._clock()):
-            return False
-        for length, checkpoint in saved.checkpoints.items():
-            match = self.tree.match(saved.namespace, saved.tokens[:length])
-            self.tree.node_at(match, length).checkpoint = checkpoint
-        return True
-
-    def forget_files(self, namespace: str, tokens: Tokens) -> None:
-        """Deletes the files that hold this prefix, as far as no pinned or longer prefix needs them."""
-        node = self.tree.match(namespace, tokens).node
-        while not node.is_root and not node.pinned and not any(child.disk for child in node.children.values()):
-            above = node.parent
-            assert above is not None
-            self.tree.forget_disk(node)
-            node = above
-
     # -- budget --------------------------------------------------------------------------------------------------
 
     @property
@@ -139,13 +103,20 @@ class CacheMemory:
             return 0
         return self._kv.state_bytes * sum(_holds_state(node) for node in self.tree.nodes())
 
+    def limit_bytes(self) -> int:
+        """What may be held now: the budget, or less while the system is short of memory."""
+        return min(self.budget_bytes, self.system.affordable_bytes())
+
     def enforce_budget(self) -> None:
         """Evicts the least valuable leaves until what is cached fits; never what is in use or only pinned in memory."""
-        if self.held_bytes <= self.budget_bytes:
-            return
+        if self.held_bytes > self.limit_bytes():
+            self._evict_until_it_fits(self.limit_bytes())
+        self._kv.pool.trim(self.limit_bytes() - self.held_bytes)
+
+    def _evict_until_it_fits(self, limit: int) -> None:
         for slot in self._idle():
             self._kv.discard_dead(slot.index)
-        while (excess := self.held_bytes - self.budget_bytes) > 0:
+        while (excess := self.held_bytes - limit) > 0:
             if self._drop_copy():
                 continue
             leaf = self._least_valuable()
@@ -168,20 +139,30 @@ class CacheMemory:
         parent = leaf.parent
         assert parent is not None
         for index in list(leaf.slots):
-            slot = self._slots[index]
-            slot.tail.clear()
-            slot.node = None if parent.is_root else parent
-            self._kv.truncate(index, parent.end)
-            self._kv.discard_dead(index)
+            self._cut(self._slots[index], parent)
         leaf.slots.clear()
 
+    def _cut(self, slot: SlotRecord, end: Node) -> None:
+        """From now on a slot holds the path to `end` only."""
+        slot.tail.clear()
+        slot.node = None if end.is_root else end
+        self._kv.truncate(slot.index, end.end)
+        self._kv.discard_dead(slot.index)
+
     def _drop_copy(self, but: SlotRecord | None = None) -> bool:
-        """Empties the idle slot longest unused of those whose KV is all held elsewhere too: that loses nothing."""
-        idle = [slot for slot in self._idle() if slot is not but]
-        copies = [slot for slot in idle if self._kv.touched(slot.index) and not slot.loss(0)]
+        """Cuts off what is held elsewhere too, which loses nothing, from the idle slot longest unused that ends so."""
+        idle = [slot for slot in self._idle() if slot is not but and self._kv.touched(slot.index)]
+        copies = [slot for slot in idle if slot.needed_length < max(slot.shared_length, 1)]
         if not copies:
             return False
-        self._forget(min(copies, key=lambda slot: slot.last_used))
+        slot = min(copies, key=lambda slot: slot.last_used)
+        if not (keep := slot.needed_length):
+            self._forget(slot)
+            return True
+        assert slot.node is not None
+        needed = next(node for node in slot.node.path() if node.end == keep)
+        self.tree.detach(slot.node, slot.index, needed)
+        self._cut(slot, needed)
         return True
 
     def evict(self, leaf: Node, excess: int | None = None) -> None:
@@ -190,17 +171,32 @@ class CacheMemory:
         keep = len(leaf.tokens) - (-(-excess // self._kv.bytes_per_token) if excess is not None else len(leaf.tokens))
         if excess is not None and keep >= _MIN_TRIM_TOKENS and not self._kv.has_state:
             self.tree.node_at(Match(leaf.end, leaf), leaf.start + keep - keep % _MIN_TRIM_TOKENS)
+        self._note_eviction(leaf)
         self._empty_slots(leaf)
         self.tree.remove(leaf)
+
+    def _note_eviction(self, end: Node) -> None:
+        """The path to `end` is about to lose its last tokens."""
         self._evictions += 1
+        token_ids = np.concatenate([node.tokens for node in end.path()])
+        self._evicted.append(Evicted(self.tree.namespace_of(end), token_ids, self._clock()))
+
+    def take_evicted(self) -> list[Evicted]:
+        """What was evicted since the last call, as far as it is remembered."""
+        taken = list(self._evicted)
+        self._evicted.clear()
+        return taken
 
     def evict_all(self) -> int:
         """Forgets everything that nothing protects, on disk too; returns how many entries that were."""
         count = 0
+        for slot in self._idle():
+            self._kv.discard_dead(slot.index)
         while leaves := [leaf for leaf in self.tree.leaves() if not leaf.is_protected]:
             for leaf in leaves:
                 self.evict(leaf)
                 count += 1
+        self._kv.pool.trim(0)
         return count
 
     def evict_prefix(self, namespace: str, tokens: Tokens) -> bool:
@@ -214,6 +210,7 @@ class CacheMemory:
             assert above is not None
             self.evict(node)
             node, evicted = above, True
+        self._kv.pool.trim(0)
         return evicted
 
     def _least_valuable(self) -> Node | None:
@@ -251,28 +248,30 @@ class CacheMemory:
 
     def _make_room(self, size: int, node: Node, slot: SlotRecord) -> bool:
         """Evicts leaves worth less than `node`, which is in `slot`, until `size` more bytes fit; False: they cannot."""
-        now = self._clock()
-        while self.held_bytes + size > self.budget_bytes:
+        now, limit = self._clock(), self.limit_bytes()
+        while self.held_bytes + size > limit:
             if self._drop_copy(but=slot):
                 continue
             leaf = self._least_valuable()
             if leaf is None or leaf is node or self._value(leaf, now) >= self._value(node, now):
                 return False
-            self._free_memory(leaf, self.held_bytes + size - self.budget_bytes)
+            self._free_memory(leaf, self.held_bytes + size - limit)
         return True
 
     # -- numbers -------------------------------------------------------------------------------------------------
 
     def stats(self) -> CacheStats:
-        entries = tokens = total = protected = 0
+        kv, entries, tokens = self._kv, 0, 0
+        evictable = kv.pool.bytes_free
         for node in self.tree.nodes():
             entries += not node.children
             tokens += len(node.tokens)
-            size = len(node.tokens) * self._kv.bytes_per_token * (len(node.slots) + (node.span is not None))
-            size += self._kv.state_bytes * _holds_state(node)
-            total += size
-            protected += size if node.is_protected else 0
-        return CacheStats(entries, tokens, total, protected, self._evictions, self._mismatches)
+            if not node.is_protected:
+                evictable += len(node.tokens) * kv.bytes_per_token * (len(node.slots) + (node.span is not None))
+                evictable += kv.state_bytes * _holds_state(node)
+        evictable += sum(kv.touched(s.index) - kv.length(s.index) for s in self._idle()) * kv.bytes_per_token
+        total = kv.resident_bytes + kv.pool.bytes_used + kv.pool.bytes_free + self._checkpoint_bytes()
+        return CacheStats(entries, tokens, total, total - evictable, self._evictions, self._mismatches)
 
 
 def _holds_state(node: Node) -> bool:

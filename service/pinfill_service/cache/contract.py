@@ -83,8 +83,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Evicted:
+    """A prefix that was cached in full until a time on the cache's clock; some of its end is not any more."""
+
+    namespace: str
+    token_ids: NDArray[np.int32]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class CacheStats:
-    """Counts of one moment; protected + evictable == total."""
+    """Counts of one moment; protected + evictable == total, which is all the memory that KV takes, used or not."""
 
     entries: int
     tokens: int

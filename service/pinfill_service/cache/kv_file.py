@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import mmap
 import os
 import re
 import struct
@@ -75,6 +76,7 @@ class KvFile:
     content: KvContent
     _header: bytes
     _data: NDArray[np.uint8]
+    _mapping: mmap.mmap
 
     @property
     def size_bytes(self) -> int:
@@ -87,6 +89,14 @@ class KvFile:
         digest.update(self._data.data)
         if digest.hexdigest() != stored:
             raise KvFileError("its contents are damaged (the SHA-256 differs)")
+
+    def release_pages(self) -> None:
+        """What was read of the file counts as this process's memory no longer, where the system offers that.
+
+        It stays in the system's cache, which gives it up when somebody needs the memory, and can be read again.
+        """
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._mapping.madvise(mmap.MADV_DONTNEED)
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
@@ -174,17 +184,18 @@ def open_kv_file(path: Path, identity: Identity) -> KvFile:
     """Maps a file. Everything but the checksum is verified. Raises KvFileError or OSError."""
     with path.open("rb") as file:
         text = _header_text(file, path.stat().st_size)
+        mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     header, start = _parse(text), 8 + len(text)
     metadata = header.pop("__metadata__", {})
     _check_identity(metadata, identity)
-    data = np.memmap(path, np.uint8, "r", offset=start) if path.stat().st_size > start else np.empty(0, np.uint8)
+    data: NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)[start:]
     arrays: dict[str, Array] = {}
     end = 0
     for name, entry in header.items():
         arrays[name], end = _array(data, name, entry, end)
     if end != len(data):
         raise KvFileError("it is longer or shorter than it says")
-    return KvFile(path, _content(arrays, metadata), text, data)
+    return KvFile(path, _content(arrays, metadata), text, data, mapping)
 
 
 def _header_text(file: BinaryIO, size: int) -> bytes:

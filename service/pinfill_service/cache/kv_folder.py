@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,14 +36,15 @@ class KvFolder:
         """Raises OSError when the folder cannot be made."""
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        folder.chmod(0o700)
+        if stat.S_IMODE(folder.stat().st_mode) != 0o700:  # of a read-only disk the files can be read all the same
+            folder.chmod(0o700)
         self.folder, self.identity = folder, identity
         self.set_aside: list[str] = []  # sentences about files that could not be used since the start
 
     def open_all(self) -> list[KvFile]:
         """The usable files, those that others go on from first. What cannot be used is set aside."""
         for leftover in self.folder.glob(f"*{UNFINISHED}"):
-            leftover.unlink(missing_ok=True)
+            _unlink(leftover)
         files = [file for path in sorted(self.folder.glob(f"*{SUFFIX}")) if (file := self._open(path)) is not None]
         return sorted(files, key=lambda file: file.content.start)
 
@@ -73,10 +75,7 @@ class KvFolder:
 
     def delete(self, file: KvFile) -> None:
         """The file is not needed any more. (Its mapping, where there is one, stays readable.)"""
-        try:
-            file.path.unlink(missing_ok=True)
-        except OSError as error:  # it will be found again, and be as good as now
-            log.warning("%s could not be deleted: %s", file.path.name, error.strerror)
+        _unlink(file.path)
 
     def put_aside(self, path: Path, reason: str) -> None:
         sentence = f"{path.name} cannot be used: {reason}. It was set aside and its prefix will be prefilled again."
@@ -107,6 +106,13 @@ class KvFolder:
                 yield path, path.stat().st_size
             except FileNotFoundError:  # deleted by the engine thread meanwhile
                 continue
+
+
+def _unlink(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:  # it will be found again, and be as good as now
+        log.warning("%s could not be deleted: %s", path.name, error.strerror)
 
 
 def _name(content: KvContent) -> str:

@@ -5,9 +5,9 @@ which they stand, minus what it took to bring them back, and never less than not
 
     saved_seconds = max(0, PrefillCost.seconds(0, cached_tokens) - restore_seconds)
 
-PrefillCost is the curve measured on the chunks that are evaluated anyway: seconds a token for every 1,024 tokens of
-depth. The engine works it out when a request starts (`Started.saved_seconds`); the ledger only adds. Sums are kept by
-local date, model and pin.
+PrefillCost is the curve measured on the whole chunks that are evaluated anyway: seconds a token for every 1,024 tokens
+of depth. The engine works it out when a request starts (`Started.saved_seconds`); the ledger only adds, and `pinfill
+bench` compares the sum with what clients measure. Sums are kept by local date, model and pin.
 
 What is pinned is in the file, for it has to be prefilled again after a change of model. Of other prompts there is
 nothing but counts and labels, unless history is on: then prompt and reply, cut to a set length, and the doctor's words.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 BUCKET_TOKENS = 1024
-_WEIGHT = 0.3  # of a new measurement; old ones fade within some ten chunks
+# Of a new measurement, once there are ten; what else runs on the machine makes single ones differ by half.
+_WEIGHT = 0.1
 _GUESS = 0.002  # seconds a token, until something was measured
-# Few tokens at a time run at another speed than a prompt; a chunk this short says nothing about prefill.
-MIN_MEASURED_TOKENS = 32
+# Few tokens at a time take longer each than a prompt's (35 of them: half as long again). What is reused would have been
+# evaluated in whole chunks, so shorter ones count only until a whole one was measured, and the shortest never.
+MIN_MEASURED_TOKENS, _WHOLE_CHUNK = 32, 128
 
 
 class PrefillCost:
@@ -14,20 +18,25 @@ class PrefillCost:
 
     def __init__(self) -> None:
         self._seconds_per_token: dict[int, float] = {}
+        self._measurements: Counter[int] = Counter()
+        self._guess = _GUESS
 
     def measured(self, start: int, count: int, seconds: float) -> None:
         """`count` tokens behind the first `start` took `seconds`."""
-        if count < MIN_MEASURED_TOKENS:
+        if count < _WHOLE_CHUNK:
+            if count >= MIN_MEASURED_TOKENS:
+                self._guess = seconds / count
             return
         bucket = (start + count // 2) // BUCKET_TOKENS
         new = seconds / count
         old = self._seconds_per_token.get(bucket, new)
-        self._seconds_per_token[bucket] = old + _WEIGHT * (new - old)
+        self._measurements[bucket] += 1
+        self._seconds_per_token[bucket] = old + max(_WEIGHT, 1 / self._measurements[bucket]) * (new - old)
 
     def per_token(self, depth: int) -> float:
         """Seconds a token costs behind `depth` others: of the nearest depth that was measured."""
         if not self._seconds_per_token:
-            return _GUESS
+            return self._guess
         bucket = depth // BUCKET_TOKENS
         return self._seconds_per_token[min(self._seconds_per_token, key=lambda known: (abs(known - bucket), known))]
 

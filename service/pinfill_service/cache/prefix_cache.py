@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from pinfill_service.cache.cache_memory import CacheMemory
+from pinfill_service.cache.cache_files import CacheFiles
 from pinfill_service.cache.contract import Claim, NoSlotError
 from pinfill_service.cache.prefix_tree import Match, Node, Tokens
 from pinfill_service.cache.slot_record import SlotRecord
@@ -17,7 +17,7 @@ MIN_EVALUATED = 2
 _COLD_FACTOR = 6.0
 
 
-class PrefixCache(CacheMemory):
+class PrefixCache(CacheFiles):
     """The prefix tree and the slots it lives in.
 
     Invariants, whatever happened before:
@@ -96,8 +96,8 @@ class PrefixCache(CacheMemory):
         if slot.private:
             slot.tail.extend(int(token) for token in tokens)
             return
-        assert not slot.tail and slot.node is not None
-        if slot.node.is_root:  # of an idle slot it may have been forgotten: nothing was in it
+        assert not slot.tail
+        if slot.node is None or slot.node.is_root:  # of an idle slot it may have been forgotten: nothing was in it
             slot.node = self.tree.root(slot.namespace)
         begins, ends_there = slot.node is slot.begun, not slot.node.children
         grown = self.tree.insert(slot.node, tokens, index, self._clock(), begins=begins)
@@ -206,6 +206,8 @@ class PrefixCache(CacheMemory):
             return
         boundary = self.tree.node_at(Match(slot.node.end, slot.node), keep)
         self._write_back(slot, boundary)
+        if slot.node is not None and slot.loss(keep):  # there was no room for it
+            self._note_eviction(slot.node)
         self.tree.detach(slot.node, slot.index, boundary)
         self._kv.truncate(slot.index, keep)
         slot.node = None if boundary.is_root else boundary

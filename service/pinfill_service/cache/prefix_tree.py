@@ -78,6 +78,10 @@ class Node:
     def in_memory(self) -> bool:
         return self.span is not None or bool(self.slots)
 
+    def is_only_in(self, slot: int) -> bool:
+        """Whether the slot is the one place where its KV is."""
+        return self.span is None and self.disk is None and self.slots == {slot}
+
     @property
     def is_protected(self) -> bool:
         return self.references > 0 or self.pinned > 0

@@ -35,11 +35,19 @@ class SlotRecord:
             end = node.end
         return end
 
+    @property
+    def needed_length(self) -> int:
+        """Tokens up to the last one that only this slot holds; everything behind can be had from somewhere else."""
+        node = self.node
+        while node is not None and not node.is_only_in(self.index):
+            node = node.parent
+        return 0 if node is None else node.end
+
     def loss(self, keep: int) -> int:
         """Tokens beyond the first `keep` that only this slot holds."""
         lost, node = 0, self.node
         while node is not None and node.end > keep:
-            if node.span is None and node.disk is None and node.slots == {self.index}:
+            if node.is_only_in(self.index):
                 lost += node.end - max(node.start, keep)
             node = node.parent
         return lost

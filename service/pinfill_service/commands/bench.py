@@ -119,9 +119,10 @@ def _run(plan: Plan, servers: list[Server]) -> None:
 
 
 def _document(plan: Plan, servers: list[Server]) -> dict[str, object]:
-    from pinfill_service.commands.bench_numbers import compare, raw, summarise
+    from pinfill_service.commands.bench_numbers import compare, raw, savings, summarise
     from pinfill_service.commands.machine import machine_facts
 
+    saved = {server.label: savings(server.samples) for server in servers}
     return {
         "plan": asdict(plan),
         "machine": machine_facts(),
@@ -131,6 +132,7 @@ def _document(plan: Plan, servers: list[Server]) -> dict[str, object]:
                 "model": server.model,
                 "medians": summarise(server.samples),
                 "rounds": raw(server.samples),
+                "savings": None if (found := saved[server.label]) is None else asdict(found) | {"ratio": found.ratio},
                 "samples": asdict(server.samples),
             }
             for server in servers
@@ -160,6 +162,8 @@ def _print_table(plan: Plan, servers: list[Server]) -> None:
     facts = machine_facts()
     console = out()
     console.print(table)
+    for line in filter(None, map(_savings_line, servers)):
+        console.print(line, soft_wrap=True)
     console.print(
         f"\nMedians over the rounds; a ratio is the median of each round's own.\n"
         f"Prompts: {_prompt_tokens(servers)} tokens; {plan.max_tokens} new tokens at concurrency {plan.concurrency} "
@@ -167,6 +171,19 @@ def _print_table(plan: Plan, servers: list[Server]) -> None:
         f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_mib']} MiB; onnxruntime {facts['onnxruntime']}, "
         f"Pinfill {facts['pinfill']}.",
         soft_wrap=True,
+    )
+
+
+def _savings_line(server: Server) -> str | None:
+    from pinfill_service.commands.bench_numbers import savings
+
+    found = savings(server.samples)
+    if found is None:
+        return None
+    ratio = "" if found.ratio is None else f"; ledger / measured: {found.ratio:.2f}"
+    return (
+        f"\n{server.label}: {found.requests:,} warm requests saved {found.ledger_seconds:,.1f} s of prefill by the "
+        f"ledger, and {found.measured_seconds:,.1f} s measured (median cold TTFT minus theirs){ratio}."
     )
 
 

@@ -93,6 +93,29 @@ def compare(ours: Samples, theirs: Samples) -> dict[str, float | None]:
     return ratios
 
 
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """Seconds that reuse saved in the warm requests: as the ledger counts, and as the client's clock says."""
+
+    requests: int
+    ledger_seconds: float
+    measured_seconds: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Ledger / measured; None where nothing was saved."""
+        return _ratio(self.ledger_seconds, max(0.0, self.measured_seconds))
+
+
+def savings(samples: Samples) -> Savings | None:
+    """What each warm request took less than the median cold one, added up; None for a server that keeps no ledger."""
+    if samples.ledger_seconds is None:
+        return None
+    cold = statistics.median(answer.ttft_seconds for answer in samples.cold)
+    measured = sum(cold - answer.ttft_seconds for answer in samples.warm)
+    return Savings(len(samples.warm), samples.ledger_seconds, measured)
+
+
 def raw(samples: Samples) -> Mapping[str, list[float | None]]:
     """Each metric's numbers, round by round."""
     return {metric.name: metric.values(samples) for metric in METRICS}

@@ -49,6 +49,7 @@ class Samples:
     warm: list[Answer] = field(default_factory=list)
     decode: list[Answer] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
+    ledger_seconds: float | None = None  # saved by the warm requests, as the server counts; None where it does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,11 @@ class Bench:
         self._cold(report)
         self._prefix = self._prompts.make(plan.prefix_tokens).text
         self._rounds(report, "priming", 1, 1, lambda server: server.samples.priming)
+        before = [server.client.saved_seconds() for server in self._servers]
         self._rounds(report, "warm", plan.requests, 1, lambda server: server.samples.warm)
+        for server, start in zip(self._servers, before, strict=True):
+            end = server.client.saved_seconds()
+            server.samples.ledger_seconds = None if start is None or end is None else end - start
         self._rounds(report, "decode", DECODE_ROUNDS, plan.decode_tokens, lambda server: server.samples.decode)
         for number in range(BATCH_ROUNDS):
             report(f"throughput {number + 1}/{BATCH_ROUNDS}")

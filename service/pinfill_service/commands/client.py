@@ -110,6 +110,13 @@ class MeasuringClient:
         except (KeyError, IndexError, TypeError):
             return None
 
+    def saved_seconds(self) -> float | None:
+        """Seconds of prefill that reuse saved since the model was loaded, as Pinfill says; None for another server."""
+        try:
+            return float(self._json("GET", "/pinfill/v1/status")["activity"]["saved_seconds"])
+        except (ServiceError, KeyError, TypeError, ValueError):
+            return None
+
     def tokenize(self, text: str) -> list[int]:
         """Token ids of a text, without BOS. Raises ServiceError."""
         tokens: list[int] = self._json("POST", "/tokenize", {"content": text})["tokens"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -87,15 +88,26 @@ def import_model(
         str | None, typer.Option(help="Which graph of a folder with several: q4, fp16, ... Default: the best here.")
     ] = None,
     json: Json = False,
+    progress_json: Annotated[
+        bool, typer.Option("--progress-json", help="Print progress on stderr, as one JSON object a line.")
+    ] = False,
+    exit_with_parent: Annotated[
+        bool, typer.Option("--exit-with-parent", help="Stop, and leave nothing, when standard input is closed.")
+    ] = False,
 ) -> None:
     """Take in a model that is on this machine already. The original stays as it is."""
     if source is None:
         found_models(json)
         return
-    from pinfill_service.commands.progress import model_progress
+    from pinfill_service.commands.progress import model_progress, progress_lines
 
+    if exit_with_parent:
+        from pinfill_service.commands.parent import exit_with_parent as watch
+
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        watch()
     path, suggested, label = _resolved(source)
-    with model_progress() as report:
+    with progress_lines() if progress_json else model_progress() as report:
         model = library().import_model(path, name or suggested, report, label=label, exact=exact, dtype=dtype)
     _tell(model, json)
 

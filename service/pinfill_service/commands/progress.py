@@ -1,10 +1,13 @@
-"""A progress bar for pulling and importing models."""
+"""A progress bar for pulling and importing models, and the same for programs that draw their own."""
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from pinfill_service.commands.console import err, format_bytes
@@ -18,6 +21,7 @@ _TITLES = {
     "waiting": "Waiting for another process that works on this model",
 }
 _IN_BYTES = frozenset({"download", "unpack", "check", "copy"})
+_TELL_SECONDS = 0.1
 
 
 @contextmanager
@@ -38,6 +42,21 @@ def model_progress() -> Iterator[Callable[[str, int, int | None], None]]:
             bars.update(stages[stage], completed=done, total=total, amount=_amount(stage, done, total))
 
         yield report
+
+
+@contextmanager
+def progress_lines() -> Iterator[Callable[[str, int, int | None], None]]:
+    """The same callback; it prints `{"stage": ..., "done": ..., "total": ...}`, a few times a second, on stderr."""
+    told, stage_told = 0.0, ""
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        nonlocal told, stage_told
+        now = time.monotonic()
+        if stage != stage_told or done == total or now - told >= _TELL_SECONDS:
+            told, stage_told = now, stage
+            typer.echo(json.dumps({"stage": stage, "done": done, "total": total}), err=True)
+
+    yield report
 
 
 def _amount(stage: str, done: int, total: int | None) -> str:

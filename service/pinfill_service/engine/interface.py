@@ -210,7 +210,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """One consistent look at the engine. Bytes are bytes of KV; evictable + protected == total."""
+    """One consistent look at the engine. Bytes are all the memory that KV takes; evictable + protected == total."""
 
     running: int
     waiting: int
@@ -229,6 +229,7 @@ class EngineStats:
     saved_seconds_total: float
     evictions_total: int
     mismatches_total: int  # recorded and real KV length disagreed; each was turned into a miss
+    short_of_memory: bool  # other programs need what would be cached; less than the budget is
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +268,16 @@ class DiskState:
     set_aside: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A prefix that was cached in full until then; some of its end is not any more. `id` is that of its entry."""
+
+    id: str
+    salt: str
+    token_ids: Sequence[int]
+    seconds_ago: float
+
+
 class Prefixes(Protocol):
     """What is cached, for people to see and touch. Futures are resolved on the engine thread, between two chunks."""
 
@@ -292,12 +303,19 @@ class Prefixes(Protocol):
 
     def evict_unpinned(self) -> Future[int]: ...
 
+    def take_evictions(self) -> Future[list[Eviction]]:
+        """What was evicted since the last call, the oldest first; of many only the latest are remembered."""
+        ...
+
     def disk(self) -> DiskState | None:
         """What is on disk, looked at now; None where nothing is kept there. Raises OSError."""
         ...
 
     def set_budgets(self, memory_bytes: int, disk_bytes: int) -> Future[None]:
-        """New limits. What is in memory beyond them is evicted; files are not deleted, but no more are written."""
+        """New limits. What is in memory beyond them is evicted; files are not deleted, but no more are written.
+
+        The first budget for files opens them, with what is in them from earlier runs.
+        """
         ...
 
 

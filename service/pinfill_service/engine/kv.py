@@ -107,8 +107,9 @@ class KvSlots:
     """The slots of a model and the one place that knows how long each one's KV is.
 
     Invariants: 0 <= length(slot) <= max_length; positions at or beyond it are dead; `touched(slot)` positions have cost
-    memory; `state_is_current(slot)` exactly when the slot's state is that of its first `length` tokens: an empty slot's
-    is zero, and truncation, fork and load leave it behind until a checkpoint is restored. Not thread-safe.
+    memory; `returned(slot)` are the slot's tokens and nothing else; `state_is_current(slot)` exactly when its state is
+    that of its first `length` tokens: an empty slot's is zero, and truncation, fork and load leave it behind until a
+    checkpoint is restored. Not thread-safe.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class KvSlots:
         self._lengths = [0] * slots
         self._state_lengths = [0] * slots
         self._touched = [0] * slots
-        self._changes = [0] * slots
+        self._returned: tuple[int, list[Array]] | None = None
         self.pool = PagePool([group.page_shape for group in self._groups])
 
     def length(self, slot: int) -> int:
@@ -136,9 +137,13 @@ class KvSlots:
     def touched(self, slot: int) -> int:
         return self._touched[slot]
 
-    def changes(self, slot: int) -> int:
-        """A number that is another one whenever the slot's KV was changed other than by appending to it."""
-        return self._changes[slot]
+    def returned(self, slot: int) -> list[Array] | None:
+        """The tensors, [1, heads, length, head_size] each, that a graph returned for just what the slot holds now."""
+        return self._returned[1] if self._returned is not None and self._returned[0] == slot else None
+
+    def keep_returned(self, slot: int, tensors: list[Array]) -> None:
+        """Keeps what a graph returned as long as nothing happens to the slot; of the latest one only."""
+        self._returned = (slot, tensors)
 
     @property
     def has_state(self) -> bool:
@@ -150,8 +155,9 @@ class KvSlots:
 
     @property
     def resident_bytes(self) -> int:
-        """Memory that slots have touched."""
-        return sum(self._touched) * self.bytes_per_token
+        """Memory that slots have touched, and what a graph returned of one of them."""
+        returned = 0 if self._returned is None else sum(array.nbytes for array in self._returned[1])
+        return sum(self._touched) * self.bytes_per_token + returned
 
     def tensors(self) -> Iterable[tuple[KvTensor, Array]]:
         """Every tensor with its [slots, heads, max_length + 1, head_size] array."""
@@ -175,7 +181,7 @@ class KvSlots:
             raise ValueError(f"slot {slot} holds {self._lengths[slot]} tokens and cannot be truncated to {length}")
         if length < self._lengths[slot]:
             self._lengths[slot] = length
-            self._changes[slot] += 1
+            self._drop_returned(slot)
         if length == 0:
             self._state_lengths[slot] = 0
             for array in self._states.values():
@@ -188,7 +194,6 @@ class KvSlots:
         for group in self._groups:
             group.array[:, target, :, start:end] = group.array[:, source, :, start:end]
         self._move(target, end)
-        self._changes[target] += 1
 
     def export(self, slot: int, start: int, end: int) -> StoredSpan:
         """Copies positions [start, end) into pages. Raises KvMemoryError; then nothing is kept."""
@@ -207,11 +212,17 @@ class KvSlots:
         return StoredSpan(self.pool, pieces)
 
     def mapped_span(
-        self, arrays: Sequence[Array], *, release: Callable[[], None], is_sound: Callable[[], bool]
+        self,
+        arrays: Sequence[Array],
+        *,
+        release: Callable[[], None],
+        is_sound: Callable[[], bool],
+        put_away: Callable[[], None],
     ) -> StoredSpan:
         """A span over memory that is somewhere else: one [tensors, heads, tokens, head_size] for each group.
 
-        `release` is called when the span and everything split from it is freed; `is_sound` before its KV is used.
+        `release` is called when the span and everything split from it is freed; `is_sound` before its KV is used, and
+        `put_away` afterwards.
         Raises ValueError for other shapes.
         """
         tokens = arrays[0].shape[2] if arrays and arrays[0].ndim == 4 else 0
@@ -220,7 +231,7 @@ class KvSlots:
             raise ValueError("KV of other shapes than this model's")
         if [array.dtype for array in arrays] != [group.dtype for group in self._groups]:
             raise ValueError("KV of another type than this model's")
-        page = Page(tuple(arrays), release, is_sound)
+        page = Page(tuple(arrays), release, is_sound, put_away)
         page.users = 1
         return StoredSpan(self.pool, [Piece(page, 0, tokens)])
 
@@ -247,8 +258,8 @@ class KvSlots:
             for group, page in zip(self._groups, piece.page.arrays, strict=True):
                 group.array[:, slot, :, position : position + take] = page[:, :, piece.offset : piece.offset + take]
             position, rest = position + take, rest - take
+            piece.page.put_away()
         self._move(slot, position)
-        self._changes[slot] += 1
 
     def checkpoint(self, slot: int) -> Checkpoint:
         """Remembers the slot's non-truncatable state at its present length."""
@@ -271,7 +282,8 @@ class KvSlots:
         self._state_lengths[slot] = checkpoint.length
 
     def discard_dead(self, slot: int) -> None:
-        """Gives the memory beyond the cursor back to the system where the system offers that."""
+        """Gives the memory beyond the cursor back to the system where the system offers that, and what was returned."""
+        self._drop_returned(slot)
         if hasattr(mmap, "MADV_DONTNEED") and self._touched[slot] > self._lengths[slot]:
             for group in self._groups:
                 group.discard(slot, self._lengths[slot], self._touched[slot] + 1)
@@ -280,5 +292,10 @@ class KvSlots:
     def _move(self, slot: int, length: int) -> None:
         if length > self.max_length:
             raise ValueError(f"slot {slot} cannot hold {length} tokens")
+        self._drop_returned(slot)
         self._lengths[slot] = length
         self._touched[slot] = max(self._touched[slot], length)
+
+    def _drop_returned(self, slot: int) -> None:
+        if self._returned is not None and self._returned[0] == slot:
+            self._returned = None

@@ -95,8 +95,8 @@ class InPlaceKv:
 class GrowingKv:
     """For graphs that return past and new KV concatenated.
 
-    The slots stay the truth. What a run returned is the next run's past, without a copy, as long as nothing but
-    appending happened to the slot; otherwise the past is copied out of the slot first. One slot's tensors are held.
+    The slots stay the truth. What a run returned is the next run's past, without a copy, as long as nothing happened to
+    the slot since; otherwise the past is copied out of the slot first.
     """
 
     batches = False
@@ -104,16 +104,15 @@ class GrowingKv:
     def __init__(self, session: Any, kv: KvSlots) -> None:
         self._session, self._kv = session, kv
         self._tensors = list(kv.tensors())
-        self._held: tuple[int, int, int] | None = None  # slot, length, changes
         self._past: list[Array] = []
         self._present: list[Array] = []
 
     def binding(self, first: int, last: int, tokens: int) -> Any:
         assert last == first + 1
         length = self._kv.length(first)
-        if self._held != (first, length, self._kv.changes(first)):
-            self._past = [np.ascontiguousarray(array[first:last, :, :length]) for _, array in self._tensors]
-        self._held = None
+        self._past = self._kv.returned(first) or [
+            np.ascontiguousarray(array[first:last, :, :length]) for _, array in self._tensors
+        ]
         self._present = [
             np.empty((1, tensor.heads, length + tokens, tensor.head_size), tensor.dtype) for tensor, _ in self._tensors
         ]
@@ -129,5 +128,5 @@ class GrowingKv:
         for (_, array), present in zip(self._tensors, self._present, strict=True):
             array[first, :, length : length + tokens] = present[0, :, length:]
         self._kv.appended(first, tokens)
-        self._past, self._present = self._present, []
-        self._held = (first, length + tokens, self._kv.changes(first))
+        self._kv.keep_returned(first, self._present)
+        self._past, self._present = [], []

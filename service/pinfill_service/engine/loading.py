@@ -12,6 +12,7 @@ import psutil
 
 from pinfill_service.cache.kv_file import Identity
 from pinfill_service.cache.kv_folder import KvFolder
+from pinfill_service.cache.system_memory import spare_bytes
 from pinfill_service.engine.interface import ModelInfo
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.layout import GENAI_CONFIG, ModelLayout, fingerprint, read_layout
@@ -62,26 +63,22 @@ def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None =
         chunk_tokens=settings.chunk_tokens,
         clock=time.monotonic,
         no_reuse=_INEXACT if layout.facts.scales_whole_chunks else None,
+        spare_bytes=spare_bytes,
     )
-    make_persistence = (
-        partial(_persistence, worker, _identity(model, kv), settings) if settings.disk_budget_mib else None
+    return OnnxEngine(
+        model,
+        worker,
+        queue_limit=settings.queue_limit,
+        open_files=partial(_open_files, worker, _identity(model, kv)),
+        disk_budget_bytes=settings.disk_budget_mib << 20,
     )
-    return OnnxEngine(model, worker, queue_limit=settings.queue_limit, make_persistence=make_persistence)
 
 
-def _persistence(
-    worker: Worker, identity: Identity, settings: Settings, call: Callable[[Callable[[], None]], None]
-) -> Persistence | None:
-    """What keeps prefixes on disk, with everything restored that an earlier run kept; None where there is no folder."""
-    try:
-        folder = KvFolder(home() / "kv" / identity.model[:16], identity)
-        persistence = Persistence(
-            worker.cache, worker.kv, folder, budget_bytes=settings.disk_budget_mib << 20, run_on_engine=call
-        )
-        count = persistence.restore()
-    except OSError as error:
-        log.warning("nothing is kept on disk: %s", error)
-        return None
+def _open_files(worker: Worker, identity: Identity, call: Callable[[Callable[[], None]], None]) -> Persistence:
+    """What keeps prefixes on disk, with everything restored that an earlier run kept. Raises OSError."""
+    folder = KvFolder(home() / "kv" / identity.model[:16], identity)
+    persistence = Persistence(worker.cache, worker.kv, folder, run_on_engine=call)
+    count = persistence.restore()
     if count:
         log.info("%d files of cached prefixes found", count)
     return persistence

@@ -32,17 +32,26 @@ def _yes() -> bool:
     return True
 
 
+def _nothing() -> None:
+    """Pages of the pool stay as they are once they were read."""
+
+
 class Page:
     """Tokens of KV of every tensor, shared by the spans that look into it: PAGE_TOKENS of them, or a whole file."""
 
-    __slots__ = ("arrays", "is_sound", "release", "users")
+    __slots__ = ("arrays", "is_sound", "put_away", "release", "users")
 
     def __init__(
-        self, arrays: tuple[Array, ...], release: Callable[[], None] | None = None, is_sound: Callable[[], bool] = _yes
+        self,
+        arrays: tuple[Array, ...],
+        release: Callable[[], None] | None = None,
+        is_sound: Callable[[], bool] = _yes,
+        put_away: Callable[[], None] = _nothing,
     ) -> None:
         self.arrays = arrays  # one [tensors, heads, tokens, head_size] for each group
         self.release = release  # called when nobody looks into it any more; None: it goes back to the pool
         self.is_sound = is_sound  # False: what it holds must not be used
+        self.put_away = put_away  # called when it was read
         self.users = 0
 
 
@@ -136,8 +145,17 @@ class PagePool:
 
     @property
     def bytes_used(self) -> int:
-        """Memory of the pages in use; up to FREE_BYTES more are held free."""
+        """Memory of the pages in use."""
         return self.used * self.page_bytes
+
+    @property
+    def bytes_free(self) -> int:
+        """Memory of the pages that wait for the next use, at most FREE_BYTES or one page."""
+        return len(self._free) * self.page_bytes
+
+    def trim(self, size: int) -> None:
+        """Gives free pages back to the system until they take at most `size` bytes."""
+        del self._free[max(0, size) // self.page_bytes :]
 
     def allocate(self) -> Page:
         page = self._free.pop() if self._free else self._create()

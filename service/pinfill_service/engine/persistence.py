@@ -39,6 +39,7 @@ class _Stored:
         with self._comparing:  # not twice at the same time
             if self._sound is None:
                 self._sound = self._folder.is_sound(self.file)
+                self.file.release_pages()
             return self._sound
 
     def release(self) -> None:
@@ -60,11 +61,10 @@ class Persistence:
         kv: KvSlots,
         folder: KvFolder,
         *,
-        budget_bytes: int,
         run_on_engine: Callable[[Callable[[], None]], None],
     ) -> None:
         self._cache, self._kv, self._folder = cache, kv, folder
-        self.budget_bytes = budget_bytes
+        self.budget_bytes = 0
         self._run_on_engine = run_on_engine
         self._writer = ThreadPoolExecutor(1, "kv-files")
         self._closed = False
@@ -116,7 +116,9 @@ class Persistence:
     def _span(self, stored: _Stored) -> StoredSpan | None:
         arrays = [pieces[0] for pieces in stored.file.content.groups]
         try:
-            return self._kv.mapped_span(arrays, release=stored.release, is_sound=stored.is_sound)
+            return self._kv.mapped_span(
+                arrays, release=stored.release, is_sound=stored.is_sound, put_away=stored.file.release_pages
+            )
         except ValueError as error:
             self._folder.put_aside(stored.file.path, str(error))
             return None

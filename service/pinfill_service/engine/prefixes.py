@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
@@ -11,24 +12,43 @@ import numpy as np
 from pinfill_service.cache.entries import entries, entry_id
 from pinfill_service.cache.prefix_cache import PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
-from pinfill_service.engine.interface import DiskState, EntryInfo, PrefixState
+from pinfill_service.engine.interface import DiskState, EntryInfo, Eviction, PrefixState
 from pinfill_service.engine.persistence import Persistence
+from pinfill_service.engine.sequence import salt_of
 from pinfill_service.engine.worker import Worker
 
 T = TypeVar("T")
 
 
+log = logging.getLogger(__name__)
+
+Call = Callable[[Callable[[], None]], None]
+
+
 class WorkerPrefixes:
-    """Implements `interface.Prefixes`. `call` runs a function on the engine thread; callable from any thread."""
+    """Implements `interface.Prefixes`. `call` runs a function on the engine thread; callable from any thread.
+
+    Files are opened once there is a budget for them, and tried again whenever one is to be written until they could be.
+    """
 
     def __init__(
         self,
         worker: Worker,
-        call: Callable[[Callable[[], None]], None],
+        call: Call,
         clock: Callable[[], float],
-        persistence: Persistence | None,
+        open_files: Callable[[Call], Persistence] | None,
+        disk_budget_bytes: int,
     ) -> None:
-        self._worker, self._call, self._clock, self._persistence = worker, call, clock, persistence
+        self._worker, self._call, self._clock, self._open_files = worker, call, clock, open_files
+        self._disk_budget = disk_budget_bytes
+        self._files: Persistence | None = None
+        self._problem: OSError | None = None  # why there are no files although there is a budget
+        self._open()
+
+    def close(self) -> None:
+        """Waits for what is being written."""
+        if self._files is not None:
+            self._files.close()
 
     @property
     def _cache(self) -> PrefixCache:
@@ -65,11 +85,12 @@ class WorkerPrefixes:
                 future.set_exception(error)
 
         def save() -> None:
-            if self._persistence is None:
-                done(OSError("nothing is kept on disk"))
+            files = self._open()
+            if files is None:
+                done(self._problem or OSError("nothing is kept on disk"))
                 return
             try:
-                self._persistence.save(self._worker.namespace_for(len(tokens)), tokens, done)
+                files.save(self._worker.namespace_for(len(tokens)), tokens, done)
             except LookupError as error:
                 future.set_exception(error)
 
@@ -82,14 +103,19 @@ class WorkerPrefixes:
     def evict_unpinned(self) -> Future[int]:
         return self._on_engine(self._cache.evict_all)
 
+    def take_evictions(self) -> Future[list[Eviction]]:
+        return self._on_engine(self._take_evictions)
+
     def disk(self) -> DiskState | None:
-        return None if self._persistence is None else self._persistence.disk_state()
+        files = self._files
+        if files is None and self._problem is not None:
+            raise self._problem
+        return files.disk_state() if files is not None and self._disk_budget else None
 
     def set_budgets(self, memory_bytes: int, disk_bytes: int) -> Future[None]:
         def change() -> None:
-            self._cache.budget_bytes = memory_bytes
-            if self._persistence is not None:
-                self._persistence.budget_bytes = disk_bytes
+            self._cache.budget_bytes, self._disk_budget = memory_bytes, disk_bytes
+            self._open()
             self._cache.enforce_budget()
 
         return self._on_engine(change)
@@ -107,6 +133,18 @@ class WorkerPrefixes:
         return future
 
     # -- on the engine thread ------------------------------------------------------------------------------------
+
+    def _open(self) -> Persistence | None:
+        """The files, with the budget of now; None where nothing is kept on disk, or nothing can be."""
+        if self._files is None and self._disk_budget and self._open_files is not None:
+            try:
+                self._files, self._problem = self._open_files(self._call), None
+            except OSError as error:
+                log.warning("nothing is kept on disk: %s", error)
+                self._problem = error
+        if self._files is not None:
+            self._files.budget_bytes = self._disk_budget
+        return self._files
 
     def _entries(self) -> list[EntryInfo]:
         now = self._clock()
@@ -126,6 +164,18 @@ class WorkerPrefixes:
                 token_ids=entry.token_ids.tolist(),
             )
             for entry in entries(self._cache.tree, self._worker.kv)
+        ]
+
+    def _take_evictions(self) -> list[Eviction]:
+        now = self._clock()
+        return [
+            Eviction(
+                entry_id(evicted.namespace, evicted.token_ids),
+                salt_of(evicted.namespace),
+                evicted.token_ids.tolist(),
+                max(0.0, now - evicted.at),
+            )
+            for evicted in self._cache.take_evicted()
         ]
 
     def _state(self, tokens: Tokens) -> PrefixState:

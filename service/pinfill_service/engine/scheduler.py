@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 # Replies are evaluated again (Worker.settle) once nobody asked for anything this long.
 SETTLE_AFTER_SECONDS = 0.5
+# An idle engine looks this often whether the system needs memory back.
+_LOOK_SECONDS = 5.0
 # How long a question waits for a chunk to end before it is answered with what was known last.
 _STATS_WAIT_SECONDS = 0.25
 
@@ -51,9 +53,10 @@ class OnnxEngine:
         *,
         queue_limit: int = 256,
         clock: Callable[[], float] = time.monotonic,
-        make_persistence: Callable[[Call], Persistence | None] | None = None,
+        open_files: Callable[[Call], Persistence] | None = None,
+        disk_budget_bytes: int = 0,
     ) -> None:
-        """`make_persistence` gets the function that runs another one on the engine thread."""
+        """`open_files` gets the function that runs another one on the engine thread; see WorkerPrefixes."""
         self._model, self._worker = model, worker
         self._clock, self._queue_limit = clock, queue_limit
         self._ids = itertools.count(1)
@@ -65,9 +68,8 @@ class OnnxEngine:
         self._closing = self._ended = False
         self._open: set[int] = set()
         # The engine thread's own:
-        self._idle_since = clock()
-        self._persistence = None if make_persistence is None else make_persistence(self.call)
-        self.prefixes = WorkerPrefixes(worker, self.call, clock, self._persistence)
+        self._idle_since = self._looked = clock()
+        self.prefixes = WorkerPrefixes(worker, self.call, clock, open_files, disk_budget_bytes)
         self._last_stats = worker.stats()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
@@ -142,8 +144,7 @@ class OnnxEngine:
             self._changed.notify()
 
     def close(self) -> None:
-        if self._persistence is not None:
-            self._persistence.close()
+        self.prefixes.close()
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -183,18 +184,25 @@ class OnnxEngine:
     def _seconds_to_settle(self) -> float:
         return self._idle_since + SETTLE_AFTER_SECONDS - self._clock()
 
+    def _seconds_to_look(self) -> float:
+        return self._looked + _LOOK_SECONDS - self._clock()
+
     def _take_in(self) -> bool:
         """Waits for something to do and takes it from the other threads. False: time to stop."""
         with self._changed:
             while not (self._inbox or self._calls or self._cancelled or self._closing or self._worker.has_work):
-                wait = self._seconds_to_settle() if self._worker.has_replies else None
-                if wait is not None and wait <= 0:
+                look = self._seconds_to_look()
+                wait = min(look, self._seconds_to_settle()) if self._worker.has_replies else look
+                if wait <= 0:
                     break
                 self._changed.wait(wait)
             arrived, self._inbox = list(self._inbox), deque()
             calls, self._calls = list(self._calls), deque()
             cancelled, self._cancelled = dict(self._cancelled), {}
             closing = self._closing
+        if self._seconds_to_look() <= 0:
+            self._looked = self._clock()
+            self._worker.cache.enforce_budget()
         for sequence in arrived:
             self._worker.add(sequence)
         self._run_calls(calls)

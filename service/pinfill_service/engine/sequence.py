@@ -12,10 +12,17 @@ from pinfill_service.engine.constraint import Constraint
 from pinfill_service.engine.interface import Event, GenerationRequest, Timings, TokenLogprob
 from pinfill_service.engine.sampler import Logits, Sampler
 
+_LONG_ROPE, _SALT = "long rope\0", "salt\0"
+
 
 def namespace(salt: str, *, long_rope: bool) -> str:
     """Nothing is shared between namespaces; positions rotated by another table are other KV."""
-    return f"long rope\0{salt}" if long_rope else salt
+    return (_LONG_ROPE if long_rope else "") + (f"{_SALT}{salt}" if salt else "")
+
+
+def salt_of(namespace: str) -> str:
+    """The salt of the prompts in a namespace."""
+    return namespace.partition(_SALT)[2]
 
 
 @dataclass(slots=True, eq=False)

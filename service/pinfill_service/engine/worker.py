@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.cache.prefix_cache import MIN_EVALUATED, PrefixCache
 from pinfill_service.cache.prefix_tree import Tokens
+from pinfill_service.cache.system_memory import plenty
 from pinfill_service.engine.chunks import checkpoints, chunk_length
 from pinfill_service.engine.interface import (
     EngineError,
@@ -89,12 +90,13 @@ class Worker:
         chunk_tokens: int,
         clock: Callable[[], float],
         no_reuse: str | None = None,
+        spare_bytes: Callable[[], int] = plenty,
     ) -> None:
         """`no_reuse`: why this model's KV must never be reused; None when it may."""
         self._session, self._kv, self._clock, self._no_reuse = session, kv, clock, no_reuse
         self._context_length, self._chunk_tokens = context_length, chunk_tokens
         self._cost = PrefillCost()
-        self.cache = PrefixCache(kv, budget_bytes, self._cost, clock)
+        self.cache = PrefixCache(kv, budget_bytes, self._cost, clock, spare_bytes)
         self._prompts = PromptQueue(self._reusable)
         self._decoding: list[Sequence] = []
         self._replies: deque[_Reply] = deque()
@@ -402,4 +404,5 @@ class Worker:
             saved_seconds_total=totals.saved_seconds,
             evictions_total=cache.evictions,
             mismatches_total=cache.mismatches,
+            short_of_memory=self.cache.system.is_short,
         )

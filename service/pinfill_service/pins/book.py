@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from pinfill_service.api.schemas.manage import SourceFile
 from pinfill_service.pins.content import PinContent
-from pinfill_service.pins.pin import Pin
+from pinfill_service.pins.pin import Pin, VerifyResult
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPin:
-    """A pin on its line of the book. `content` is JSON: what was pinned, and the files it came from."""
+    """A pin on its line of the book. `content` is JSON: what was pinned, the files it came from, whether those have
+    changed since, and how its last verification ended.
+    """
 
     name: str
     model: str
@@ -51,6 +53,8 @@ def stored(pin: Pin) -> StoredPin:
         content["sources"] = [source.model_dump() for source in pin.sources]
     if pin.source_changed is not None:
         content["source_changed"] = pin.source_changed
+    if pin.verified is not None:
+        content["verified"] = asdict(pin.verified)
     return StoredPin(
         name=pin.name,
         model=pin.model,
@@ -65,7 +69,8 @@ def stored(pin: Pin) -> StoredPin:
 
 
 def read(line: StoredPin) -> Pin:
-    """A pin as it was written down. Raises KeyError or ValueError for a content that `stored` did not write."""
+    """A pin as it was written down. Raises KeyError, TypeError or ValueError for what `stored` did not write."""
+    verified = line.content.get("verified")
     return Pin(
         name=line.name,
         content=PinContent.from_json(line.content),
@@ -77,4 +82,5 @@ def read(line: StoredPin) -> Pin:
         tokens=line.tokens,
         reason=line.error,
         source_changed=line.content.get("source_changed"),
+        verified=None if verified is None else VerifyResult(**verified),
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
-from pinfill_service.engine.interface import Engine
+from pinfill_service.engine.interface import DiskState, Engine
 from pinfill_service.pins.errors import PinBudgetError, PinTooLongError
 from pinfill_service.pins.pin import distinct_tokens
+
+log = logging.getLogger(__name__)
 
 ROOM_FOR_REQUESTS = 16  # tokens of the context that no pin may take
 _MB = 1_000_000
@@ -18,7 +21,7 @@ def check_fits(engine: Engine, token_ids: Sequence[int], others: Sequence[Sequen
     A pin must fit into memory by itself, to be used at all. All of them must fit on the disk together or, where nothing
     is kept on disk, into memory.
     """
-    model, disk, memory = engine.model, engine.prefixes.disk(), engine.stats().budget_bytes
+    model, disk, memory = engine.model, _disk(engine), engine.stats().budget_bytes
     count = len(token_ids)
     if count > model.context_length - ROOM_FOR_REQUESTS:
         raise PinTooLongError(count, model.context_length, ROOM_FOR_REQUESTS)
@@ -37,6 +40,14 @@ def check_fits(engine: Engine, token_ids: Sequence[int], others: Sequence[Sequen
             f"The pin's {count:,} tokens need {_size(together - before)} more {where}; the other pins hold "
             f"{_size(before)} of a budget of {_size(limit)}. Unpin something, or raise {name}."
         )
+
+
+def _disk(engine: Engine) -> DiskState | None:
+    try:
+        return engine.prefixes.disk()
+    except OSError as error:
+        log.warning("the folder of KV files cannot be read, so pins are kept in memory: %s", error)
+        return None
 
 
 def _size(count: int) -> str:

@@ -17,6 +17,7 @@ from pinfill_service.pins.upkeep import Outcome, Upkeep
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 2.0  # between two looks for damaged files, and two tries when the engine's queue is full
+_SAVE_AGAIN_SECONDS = 60.0  # between two tries to save a pin that is only in memory
 _ALWAYS_EVALUATED = 2  # tokens of a prompt that are evaluated however much of it is cached
 
 
@@ -31,6 +32,7 @@ class Keeper:
         self._shelf, self._keeps_sessions = shelf, keeps_sessions
         self.loaded: LoadedModel | None = None
         self.upkeep: Upkeep | None = None
+        self._tried_to_save = shelf.clock()
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="pins", daemon=True)
         self._thread.start()
@@ -83,6 +85,19 @@ class Keeper:
         if engine is not None:
             self._jobs.put(engine.forget_unpinned_files)
 
+    def disk_changed(self) -> None:
+        """There may be room on the disk now: pins that are only in memory are saved, soon."""
+        engine = self.upkeep
+
+        def job() -> None:
+            assert engine is not None
+            self._save_unsaved(engine)
+            if not self._keeps_sessions():  # of what an earlier run left there
+                engine.forget_unpinned_files()
+
+        if engine is not None:
+            self._jobs.put(job)
+
     def stop_prefilling(self, pin: Pin) -> None:
         with self._shelf.lock:
             engine = self.upkeep if pin.state == "prefilling" else None
@@ -96,7 +111,7 @@ class Keeper:
             try:
                 job = self._jobs.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
-                job = self._look_for_damage
+                job = self._look
             if job is None:
                 return
             try:
@@ -196,7 +211,30 @@ class Keeper:
         if problem is not None:
             self._shelf.publish("disk.problem", DiskProblemEvent(message=f"{pin.name}: {problem}"))
 
-    # -- damage --------------------------------------------------------------------------------------------------
+    # -- now and then --------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        self._look_for_damage()
+        with self._shelf.lock:
+            engine = self.upkeep
+        if engine is not None and self._shelf.clock() - self._tried_to_save >= _SAVE_AGAIN_SECONDS:
+            self._save_unsaved(engine)
+
+    def _save_unsaved(self, engine: Upkeep) -> None:
+        """The disk may have been full, or read-only, when pins were to be saved."""
+        self._tried_to_save = self._shelf.clock()
+        with self._shelf.lock:
+            unsaved = [pin for pin in self._shelf.pins if pin.held is not None and not pin.on_disk]
+        for pin in unsaved:
+            with self._shelf.lock:
+                prefix = pin.prefix
+                if prefix is None or pin.held != prefix.token_ids or pin.state not in ("warm", "stale"):
+                    continue
+            on_disk, problem = engine.save(prefix.token_ids)
+            with self._shelf.lock:
+                if not pin.gone and pin.prefix is prefix and pin.state in ("warm", "stale"):
+                    pin.on_disk = on_disk
+                    self._shelf.settle(pin, "warm", problem)
 
     def _look_for_damage(self) -> None:
         """Files may turn out to be damaged at any time: pins that lost KV are prefilled again, and say why."""

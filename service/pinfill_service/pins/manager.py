@@ -143,6 +143,17 @@ class PinManager:
             if pin.state in ("warm", "cold", "stale"):
                 self._shelf.settle(pin, pin.state, pin.reason)
 
+    def mark_fresh(self, name: str) -> None:
+        """The sources are again what was pinned. Raises UnknownPinError."""
+        with self._shelf.lock:
+            pin = self._shelf.find(name)
+            if pin.source_changed is None:
+                return
+            pin.source_changed = None
+            self._shelf.write(pin)
+            if pin.state == "stale" and pin.prefix is not None and pin.held == pin.prefix.token_ids:
+                self._shelf.set(pin, "warm", None)
+
     def verify(self, name: str, tokens: int) -> VerifyResult:
         """Runs a pin cold and cached; takes as long as its prefill. Raises PinError or EngineError."""
         loaded = self._require_model()
@@ -153,12 +164,18 @@ class PinManager:
             raise PinStateError(f"The pin {name} is {state}: it can be verified once it is warm.")
         result = verify(loaded.engine, prefix.example, tokens)
         with self._shelf.lock:
-            pin.verified = result
+            if pin.prefix is prefix:
+                pin.verified = result
+                self._shelf.write(pin)
         return result
 
     def forget_unpinned_files(self) -> None:
         """Deletes what is on disk and no pin needs. Soon, not at once."""
         self._keeper.forget_unpinned_files()
+
+    def disk_changed(self) -> None:
+        """There may be room on the disk now: pins that are only in memory are saved. Soon, not at once."""
+        self._keeper.disk_changed()
 
     # -- looks ---------------------------------------------------------------------------------------------------
 

@@ -104,8 +104,11 @@ class Upkeep:
 
         Returns whether it is there, and why not; no reason where nothing is kept on disk at all.
         """
-        if self._disk() is None:
-            return False, None
+        try:
+            if self._engine.prefixes.disk() is None:
+                return False, None
+        except OSError as error:  # whether it can be written for all that, the try tells
+            log.debug("the folder of KV files cannot be read: %s", error)
         problem = self._save(token_ids)
         if problem is not None and self._forget_some_files(len(token_ids)):
             problem = self._save(token_ids)
@@ -117,7 +120,8 @@ class Upkeep:
         except LookupError:
             return "It is not cached in full any more."
         except OSError as error:
-            return f"It is in memory, but not on disk: {error}."
+            why = error.strerror or error
+            return f"It is in memory, but not on disk: {why}. Saving it is tried again now and then."
         return None
 
     def states(self, prefixes: Sequence[Sequence[int]], seconds: float) -> list[PrefixState | None]:
@@ -175,7 +179,7 @@ class Upkeep:
         try:
             return self._engine.prefixes.disk()
         except OSError as error:
-            log.warning("the folder of KV files cannot be read: %s", error)
+            log.debug("the folder of KV files cannot be read: %s", error)  # the status shows it to people
             return None
 
 

@@ -29,16 +29,18 @@ _READ_ONLY = ("opened", "closed_no_write")  # events of reading, which our own l
 class SourceWatcher:
     """Calls `on_change(pin, sentence)` on a thread of its own, once for each new state of a pin's files.
 
-    A file counts as changed when its bytes are other ones; a new date alone is nothing.
+    A file counts as changed when its bytes are other ones; a new date alone is nothing. The sentence is None when the
+    files of a pin that is stale hold again what was pinned.
     """
 
-    def __init__(self, on_change: Callable[[str, str], None], *, quiet_seconds: float = QUIET_SECONDS) -> None:
+    def __init__(self, on_change: Callable[[str, str | None], None], *, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._on_change, self._quiet = on_change, quiet_seconds
         self._changed = threading.Condition()
         # Guarded by _changed:
         self._pins: dict[str, tuple[SourceFile, ...]] = {}
         self._due: dict[str, float] = {}  # when to look at a pin's files
         self._told: dict[str, str] = {}
+        self._stale: set[str] = set()  # pins that are, or were said to be, something else than their files
         self._folders: dict[str, ObservedWatch] = {}
         self._closing = False
         self._observer: BaseObserver = Observer()
@@ -49,10 +51,12 @@ class SourceWatcher:
     def update(self, pins: Iterable[Pin]) -> None:
         """These are the pins now. Files that changed while nobody watched are found at once."""
         with self._changed:
-            before, self._pins = self._pins, {pin.name: tuple(pin.sources) for pin in pins if pin.sources}
+            watched = {pin.name: pin for pin in pins if pin.sources}
+            before, self._pins = self._pins, {name: tuple(pin.sources) for name, pin in watched.items()}
             for name, sources in self._pins.items():
                 if before.get(name) != sources:
                     self._told.pop(name, None)
+                    (self._stale.add if watched[name].state == "stale" else self._stale.discard)(name)
                     self._due[name] = time.monotonic()
             self._changed.notify()
         self._watch_folders({os.path.dirname(s.path) for sources in self._pins.values() for s in sources})
@@ -107,8 +111,10 @@ class SourceWatcher:
             if self._pins.get(name) != sources or self._told.get(name) == seen:
                 return
             self._told[name] = seen
-        if changes:
-            self._on_change(name, "; ".join(changes))
+            was_stale = name in self._stale
+            (self._stale.add if changes else self._stale.discard)(name)
+        if changes or was_stale:
+            self._on_change(name, "; ".join(changes) or None)
 
 
 class _Handler(FileSystemEventHandler):

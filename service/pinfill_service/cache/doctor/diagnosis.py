@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pinfill_service.cache.doctor.candidates import Comparison, closest, elsewhere
-from pinfill_service.cache.doctor.differing import explain_difference
+from pinfill_service.cache.doctor.differing import explain_difference, never_seen
 from pinfill_service.cache.doctor.excerpts import around, common_length, writable
 from pinfill_service.cache.doctor.reasons import read_reason
 from pinfill_service.cache.doctor.records import Eviction, Finding, Kind, PromptRecord
@@ -89,7 +89,7 @@ class _Case:
         if self.cached:
             words = f"The first {self.cached:,} tokens came from the cache; what followed them there is not remembered."
             return self.finding("not_remembered", words, self.cached)
-        return self.finding("never_seen", "Nothing that is remembered begins like this prompt.", 0)
+        return never_seen()
 
     def other_settings(self, other: Comparison) -> Finding:
         """The prompt is cached where this request must not look."""

@@ -16,11 +16,19 @@ _TEMPLATE_TOKENS = 16
 _LONG_MESSAGE = 12
 
 
+def never_seen() -> Finding:
+    """The prompt has no beginning in common with any other, so there is no place where it left one."""
+    words = "Nothing that is remembered begins like this prompt."
+    return Finding("never_seen", None, None, "", "", words, SUGGESTIONS["never_seen"])
+
+
 def explain_difference(current: PromptRecord, comparison: Comparison, position: int) -> Finding:
     """A finding about where a prompt and an earlier one part; reported for the token at `position`."""
     earlier, tokens = comparison.earlier, comparison.tokens
     label = current.label_at(min(tokens, max(0, len(current.token_ids) - 1)))
     cause = _cause(current, comparison, label)
+    if cause.kind == "never_seen":
+        return never_seen()
     at = comparison.characters
     if cause.kind == "reply_retokenised":  # the texts go on alike: show where the tokens part, as far as is known
         at = min(at or 0, current.scope(tokens)[0])
@@ -37,8 +45,6 @@ def explain_difference(current: PromptRecord, comparison: Comparison, position: 
 
 
 def _explanation(cause: Cause, label: str | None, tokens: int) -> str:
-    if cause.kind == "never_seen":
-        return "Nothing that is remembered begins like this prompt."
     if cause.kind == "continues":
         return f"The prompt goes on where an earlier one ended, at token {tokens:,}; only what is new is evaluated."
     return text_sentence(cause.kind, place(label), cause.detail)

@@ -18,13 +18,15 @@ class Rule:
     """One change to requests, made before they are rendered.
 
     `description` tells people exactly what is touched; `default` is whether the rule is on where nobody chose. Rules
-    that could change an answer for another reason than a shorter prompt are off.
+    that could change an answer for another reason than a shorter prompt are off. `prevents` are kinds of the doctor's
+    findings.
     """
 
     name: str
     title: str
     description: str
     default: bool
+    prevents: tuple[str, ...]
     apply: Callable[[ChatRequest], ChatRequest]
 
 
@@ -35,6 +37,7 @@ RULES = (
         "Claude Code begins its system prompt with 'x-anthropic-billing-header: cc_version=...; ...', which is another "
         "one in every conversation. It is left out of the first system message, where it must be the first line.",
         True,
+        ("volatile_header",),
         without_billing_header,
     ),
     Rule(
@@ -44,6 +47,7 @@ RULES = (
         "of the first user message, so that a new day changes nothing before it. Off by default: it adds a line to a "
         "message of the user's. Other dates and clocks stay where they are.",
         False,
+        ("clock",),
         dates_in_first_message,
     ),
     Rule(
@@ -52,6 +56,7 @@ RULES = (
         "Tool definitions are put in the order of their names, for clients that send the same tools in changing order. "
         "Off by default: a model may prefer the first tools it reads.",
         False,
+        ("tools_reordered",),
         tools_by_name,
     ),
 )

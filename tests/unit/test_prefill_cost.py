@@ -1,0 +1,85 @@
+"""What reuse saves is what prefill would have cost: learned on a clock that the test turns."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pinfill_service.cache.prefill_cost import PrefillCost
+from pinfill_service.engine.interface import Started
+from tests.support.fake_session import FakeWorker
+
+PREFIX, PAYLOAD, REQUESTS = 1880, 35, 50
+LOAD_SECONDS = 0.2
+
+
+def chunk_seconds(start: int, count: int) -> float:
+    """What a chunk costs: more the more stands before it, and more for each token of a short one."""
+    return sum(0.002 + position * 2e-6 for position in range(start, start + count)) * (1.5 if count < 64 else 1.0)
+
+
+class TimedWorker(FakeWorker):
+    """Evaluating chunks and loading stored KV takes time on its clock."""
+
+    def __init__(self, slots: int) -> None:
+        super().__init__(slots=slots, context=3000, chunk=512)
+        prefill, load = self.session.prefill, self.kv.load
+
+        def timed_prefill(slot, ids, logits):  # type: ignore[no-untyped-def]
+            self.time += chunk_seconds(self.kv.length(slot), len(ids))
+            return prefill(slot, ids, logits)
+
+        def timed_load(*arguments, **options):  # type: ignore[no-untyped-def]
+            self.time += LOAD_SECONDS
+            load(*arguments, **options)
+
+        self.session.prefill, self.kv.load = timed_prefill, timed_load  # type: ignore[method-assign]
+
+    def seconds(self, prompt: list[int]) -> tuple[float, float]:
+        """(what the prompt took until its first token, what the ledger is told that reuse saved)."""
+        began = self.time
+        listener = self.ask(prompt, 1)
+        return self.time - began, listener.of(Started)[0].saved_seconds
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+def test_the_seconds_told_are_the_seconds_saved(slots: int) -> None:
+    """With one slot every second request has to load what it goes on from."""
+    rng = random.Random(3)
+    worker = TimedWorker(slots)
+
+    def prompt(prefix: list[int]) -> list[int]:
+        return [*prefix, *(rng.randrange(90) for _ in range(PAYLOAD))]
+
+    prefixes = [[first, *(rng.randrange(90) for _ in range(PREFIX - 1))] for first in (91, 92)]
+    cold = [worker.seconds(prompt(prefix)) for prefix in prefixes]
+    assert all(saved == 0 for _, saved in cold)
+    told = measured = 0.0
+    for number in range(REQUESTS):
+        seconds, saved = worker.seconds(prompt(prefixes[number % 2]))
+        told, measured = told + saved, measured + cold[number % 2][0] - seconds
+    assert worker.worker.stats().saved_seconds_total == pytest.approx(told)
+    assert told == pytest.approx(measured, rel=0.05)
+
+
+def test_one_measurement_among_many_does_not_decide() -> None:
+    cost = PrefillCost()
+    for seconds in [1.0] * 9 + [3.0]:
+        cost.measured(0, 512, seconds)
+    assert cost.per_token(0) * 512 == pytest.approx(1.2)
+    for _ in range(30):
+        cost.measured(0, 512, 2.0)
+    assert cost.per_token(0) * 512 == pytest.approx(2.0, rel=0.05)
+
+
+def test_short_chunks_are_a_guess_until_a_whole_one_was_measured() -> None:
+    cost = PrefillCost()
+    unknown = cost.per_token(0)
+    cost.measured(0, 31, 31.0)
+    assert cost.per_token(0) == unknown
+    cost.measured(0, 40, 0.4)
+    assert cost.per_token(5000) == pytest.approx(0.01)
+    cost.measured(0, 512, 5.12 / 2)
+    cost.measured(1880, 35, 35.0)
+    assert cost.per_token(1900) == pytest.approx(0.005)

@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 
 from pinfill_app.agents_menu import AgentsMenu
 from pinfill_app.failure import Failure, FailureKind
-from pinfill_app.models.agent_table import CONNECTED, PROGRAM
 from pinfill_app.terminals import TERMINALS, terminal_line
 from pinfill_app.trial_request import TrialAnswer, TrialRequests
 from pinfill_app.windows.agents_change import ChangeDialog
@@ -28,6 +27,7 @@ from tests.support.pages import Shown, english, shown, status
 from tests.support.real_app import real_service
 
 Agents = Shown[AgentsPage]
+PROGRAM, CONNECTED = 1, 2  # columns
 CLAUDE = find_local_agent("claude")
 
 

@@ -208,6 +208,10 @@ def busy_status() -> manage.Status:
 def answer(client: ScriptedClient) -> None:
     """What the service says when pages ask it more."""
     client.answers["GET", "settings"] = settings()
+    client.answers["GET", "status"] = busy_status()
+    client.answers["GET", "pins"] = manage.Pins(pins=list(pins()))
+    client.answers["GET", "entries"] = manage.Entries(entries=list(entries()))
+    client.answers["GET", "models"] = manage.Models(models=list(models()))
     client.answers["GET", "savings"] = savings()
     client.answers["GET", "requests"] = manage.Requests(requests=list(requests()), before=None)
     segments = {"system": 1_880, "tools": 2_300, "message 1 (user)": 320, "generation prompt": 10}

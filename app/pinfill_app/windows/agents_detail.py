@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.agent_desk import AgentFacts
 from pinfill_app.failure import Failure
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.trial_request import TrialAnswer
+from pinfill_app.widgets.action_button import ActionButton, PrimaryActionButton
 from pinfill_app.widgets.cached_bar import CachedBar
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.plain_view import PlainView
-from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.agents_actions import AgentActions
 from pinfill_service.agents.agent import AgentError, Endpoint
 from pinfill_service.agents.connections import State
@@ -109,11 +108,12 @@ class AgentDetail(QFrame):
         row.setSpacing(GRID)
         acts = self._actions
         for action in (acts.launch_action, acts.write_action, acts.undo_action, acts.copy_action):
-            row.addWidget(action_button(action, primary=action is acts.launch_action))
+            kind = PrimaryActionButton if action is acts.launch_action else ActionButton
+            row.addWidget(kind(action, self))
         row.addStretch(1)
         test = QHBoxLayout()
         test.setSpacing(GRID)
-        test.addWidget(action_button(acts.test_action, primary=False), alignment=Qt.AlignmentFlag.AlignVCenter)
+        test.addWidget(ActionButton(acts.test_action, self), alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(self._bar, alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(self.outcome, 1)
         test.addStretch()
@@ -131,18 +131,3 @@ class AgentDetail(QFrame):
 def _is_small(facts: AgentFacts, endpoint: Endpoint) -> bool:
     local = facts.local
     return local is not None and endpoint.context_length - endpoint.output_tokens < local.first_prompt_tokens * ROOM
-
-
-def action_button(action: QAction, *, primary: bool) -> QPushButton:
-    """A push button that is the action: its text, its state, its tool tip."""
-    button = PrimaryButton(action.text()) if primary else QPushButton(action.text())
-    button.setAutoDefault(False)
-    button.clicked.connect(action.trigger)
-
-    def follow() -> None:
-        button.setEnabled(action.isEnabled())
-        button.setToolTip(action.toolTip() if action.toolTip() != action.iconText() else "")
-
-    action.changed.connect(follow)
-    follow()
-    return button

@@ -147,14 +147,16 @@ class RulesSection(Section):
         self.form.addRow(Note(words))
 
     def show_rules(self, rules: Sequence[PromptRule]) -> None:
-        change = self._change
         self.setVisible(bool(rules))
         for rule in rules:
             if rule.name not in self.boxes:
-                box = check_box(rule.title.replace("&", "&&"), lambda on, name=rule.name: change({"rules": {name: on}}))
+                box = check_box(rule.title.replace("&", "&&"), self._switch(rule.name))
                 self.boxes[rule.name] = box
                 self.add("", box, rule.description)
             self.boxes[rule.name].setChecked(rule.on)
+
+    def _switch(self, name: str) -> Callable[[bool], None]:
+        return lambda on: self._change({"rules": {name: on}})
 
 
 def own_names() -> list[str]:

@@ -5,6 +5,8 @@
     python3 installers/dev.py test [-- ARGS]    everything it needs, then the tests
     python3 installers/dev.py setup             only what the two need
     python3 installers/dev.py lock [-- ARGS]    writes the lock file anew (needs uv)
+    python3 installers/dev.py screenshots [--output DIR]    everything it needs, then pictures of every window
+    python3 installers/dev.py translations      brings the translations up to date with the code, and lists what lacks
 
 Every step is skipped when it was done before. Nothing outside `.venv`, Debian's packages and Pinfill's own folder is
 touched. The file parses on Python 3.8 so that an old Python is told what is wrong instead of showing a syntax error.
@@ -36,6 +38,7 @@ QT_PACKAGES = ROOT / "installers" / "locks" / "qt-debian.txt"
 OLDEST, NEWEST = (3, 11), (3, 13)
 DISK_MIB = 1536  # .venv 730 MiB, the model 100 MiB as downloaded and twice that converted, temporary files
 STEPS = 5
+SCRIPTS_BESIDE = ("screenshots", "translations")  # of this folder; they run in .venv
 
 UV_COMPILE = (
     *("pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--generate-hashes", "--quiet"),
@@ -293,14 +296,23 @@ def perform(command: str, extra: list[str]) -> None:
         replace_process([str(SCRIPTS / "pinfill"), "demo", *extra])
     if command == "test":
         replace_process([str(PYTHON), "-m", "pytest", *extra])
+    if command in SCRIPTS_BESIDE:
+        replace_process([str(PYTHON), str(ROOT / "installers" / f"{command}.py"), *extra])
 
 
 def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0 done, 1 something is missing, 130 stopped by Ctrl-C."""
     own, extra = split_arguments(arguments)
     parser = argparse.ArgumentParser(prog="installers/dev.py", description="Sets a checkout up and runs it.")
-    parser.add_argument("command", choices=["run", "test", "setup", "lock"], help="arguments after -- are passed on")
-    command = parser.parse_args(own).command
+    choices = ["run", "test", "setup", "lock", *SCRIPTS_BESIDE]
+    parser.add_argument("command", choices=choices, help="arguments after -- are passed on")
+    parser.add_argument("--output", metavar="DIR", help="where screenshots go")
+    options = parser.parse_args(own)
+    command = options.command
+    if options.output is not None:
+        if command != "screenshots":
+            parser.error("--output is for screenshots")
+        extra = ["--output", os.path.abspath(options.output), *extra]
     try:
         os.chdir(ROOT)
         perform(command, extra)

@@ -2,7 +2,7 @@
 
 python installers/screenshots.py [--output DIR] [--scale FACTOR] [--language NAME]
 
-They are the same on every machine with the same fonts. `--scale 2` draws with letters twice as large, `--language de`
+They are the same on every machine with the same fonts, but for today's date. `--scale 2` draws with letters twice as large, `--language de`
 in German.
 """
 
@@ -14,13 +14,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "app"), str(ROOT / "service")]
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["TZ"] = "UTC"
 ROUNDS = 40  # of the event loop, while pages load
+MORNING = datetime.now(UTC).replace(hour=8, minute=0, second=0, microsecond=0).timestamp()
+SELECTED = {"prefixes": {"select": "Grading rubric v3"}, "activity": {"select": "r5"}}  # hints for pages
 
 
 def main() -> int:
@@ -38,7 +42,9 @@ def main() -> int:
 
 def prepare(folder: Path) -> None:
     """A user's folder with two agents and a log, in place of the real one."""
-    from tests.support.sample_service import LOG, NOW
+    import psutil
+
+    from tests.support.sample_service import FREE_MEMORY, LOG, MEMORY, NOW
 
     for name in [name for name in os.environ if name.startswith(("PINFILL_", "XDG_CONFIG"))]:
         del os.environ[name]
@@ -52,6 +58,7 @@ def prepare(folder: Path) -> None:
     os.environ |= {"HOME": str(folder), "PATH": str(programs), "PINFILL_HOME": str(home)}
     time.tzset()
     time.time = lambda: NOW
+    psutil.virtual_memory = lambda: SimpleNamespace(total=MEMORY, available=FREE_MEMORY)
 
 
 def draw(output: Path, scale: float, language: str) -> None:
@@ -101,10 +108,13 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     from tests.support import sample_service
     from tests.support.pages import Shown
 
-    start = settings_page.NextStart(sample_service.VALUES, frozenset(), 16_800_000_000, 212_000_000_000, 8)
+    start = settings_page.NextStart(
+        sample_service.VALUES, frozenset(), sample_service.MEMORY, sample_service.FREE_DISK, 8
+    )
     settings_page.next_start = lambda: start
     made = Shown(MainWindow, Path(os.environ["PINFILL_HOME"]))
-    sample_service.answer(made.client)
+    latest = sample_service.requests(MORNING)
+    sample_service.answer(made.client, latest)
     made.store.entries_at = sample_service.NOW
     window = made.page
     window.menuBar().addMenu(HelpMenu(made.context, window))
@@ -113,12 +123,12 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
         status=sample_service.busy_status(),
         pins=sample_service.pins(),
         entries=sample_service.entries(),
-        requests=sample_service.requests(),
+        requests=latest,
         savings=sample_service.savings(),
         models=sample_service.models(),
     )
     for page in window._pages:
-        window.show_page(page.NAME)
+        window.show_page(page.NAME, **SELECTED.get(page.NAME, {}))
         settle()
         yield page.NAME, window.grab
         if isinstance(page, AgentsPage):

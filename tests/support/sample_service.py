@@ -9,6 +9,7 @@ from pinfill_service.api.schemas import manage
 from tests.support.pages import ScriptedClient, detail, request, status
 
 NOW = 1_780_300_800.0  # 2026-06-01, 08:00 UTC
+MEMORY, FREE_MEMORY, FREE_DISK = 16_800_000_000, 11_200_000_000, 212_000_000_000  # bytes of its machine
 RUBRIC, HANDBOOK, TOOLS, OLD = "Grading rubric v3", "Employee handbook", "Claude Code tools", "Old handbook"
 CLOCK = manage.Finding(
     kind="clock",
@@ -89,14 +90,15 @@ def entries() -> tuple[manage.Entry, ...]:
     )
 
 
-def requests() -> tuple[manage.RequestSummary, ...]:
+def requests(now: float) -> tuple[manage.RequestSummary, ...]:
+    """The latest ones before `now`, which is best a time of today: others are shown with their date."""
     slow = {"client": "goose", "prompt_tokens": 4_510, "cached_tokens": 210, "processed_tokens": 4_300}
     small = {"client": "openai-python", "prompt_tokens": 1_915, "cached_tokens": 1_880, "processed_tokens": 35}
     return (
-        request("r6", at=NOW - 20),
-        request("r5", at=NOW - 37, **slow, ttft_seconds=8.1, saved_seconds=0.3, finding=CLOCK),
+        request("r6", at=now - 20),
+        request("r5", at=now - 37, **slow, ttft_seconds=8.1, saved_seconds=0.3, finding=CLOCK),
         *(
-            request(f"r{4 - n}", at=NOW - 60 - 9 * n, **small, pin=RUBRIC, ttft_seconds=0.09, saved_seconds=3.0)
+            request(f"r{4 - n}", at=now - 60 - 9 * n, **small, pin=RUBRIC, ttft_seconds=0.09, saved_seconds=3.0)
             for n in range(4)
         ),
     )
@@ -205,7 +207,7 @@ def busy_status() -> manage.Status:
     return status().model_copy(update={"activity": activity, "pins": counts, "saved_seconds_today": 1_242.0})
 
 
-def answer(client: ScriptedClient) -> None:
+def answer(client: ScriptedClient, latest: tuple[manage.RequestSummary, ...]) -> None:
     """What the service says when pages ask it more."""
     client.answers["GET", "settings"] = settings()
     client.answers["GET", "status"] = busy_status()
@@ -213,7 +215,7 @@ def answer(client: ScriptedClient) -> None:
     client.answers["GET", "entries"] = manage.Entries(entries=list(entries()))
     client.answers["GET", "models"] = manage.Models(models=list(models()))
     client.answers["GET", "savings"] = savings()
-    client.answers["GET", "requests"] = manage.Requests(requests=list(requests()), before=None)
+    client.answers["GET", "requests"] = manage.Requests(requests=list(latest), before=None)
     segments = {"system": 1_880, "tools": 2_300, "message 1 (user)": 320, "generation prompt": 10}
-    for each in requests():
+    for each in latest:
         client.answers["GET", "requests", each.id] = detail(each, segments)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
     QComboBox,
-    QFormLayout,
+    QGridLayout,
     QLabel,
     QSpinBox,
     QStyle,
@@ -32,15 +32,16 @@ class Section(QWidget):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.form = QFormLayout()
-        self.form.setHorizontalSpacing(2 * GRID)
-        self.form.setVerticalSpacing(GRID)
-        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self._rows = QGridLayout()  # a form layout gives notes that wrap too little room
+        self._rows.setHorizontalSpacing(2 * GRID)
+        self._rows.setVerticalSpacing(GRID)
+        self._rows.setColumnMinimumWidth(0, _LABEL * self.fontMetrics().averageCharWidth())  # the same in all sections
+        self._rows.setColumnStretch(1, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
         layout.addWidget(heading(title, _SECTION))
-        layout.addLayout(self.form)
+        layout.addLayout(self._rows)
 
     def add(self, label: str, control: QWidget, note: str = "") -> QLabel:
         """One row; returns its note, which is hidden while it is empty. `label` may mark a key with "&"."""
@@ -53,15 +54,21 @@ class Section(QWidget):
         if label:
             name = QLabel(label)
             name.setBuddy(control)
-            name.setMinimumWidth(_LABEL * self.fontMetrics().averageCharWidth())  # the same in every section
-            self.form.addRow(name, field)
+            name.setMinimumHeight(control.sizeHint().height())
+            row = self._rows.rowCount()
+            self._rows.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._rows.addWidget(field, row, 1)
             control.setAccessibleName(label.replace("&", ""))
         else:
             style = self.style()
             box = style.pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth)
             said.setIndent(box + style.pixelMetric(QStyle.PixelMetric.PM_CheckBoxLabelSpacing))
-            self.form.addRow(field)
+            self.add_wide(field)
         return said
+
+    def add_wide(self, widget: QWidget) -> None:
+        """A row without a label."""
+        self._rows.addWidget(widget, self._rows.rowCount(), 0, 1, 2)
 
 
 class Note(QLabel):

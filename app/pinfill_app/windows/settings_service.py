@@ -144,7 +144,7 @@ class RulesSection(Section):
         self._change = change
         self.boxes: dict[str, QCheckBox] = {}
         words = self.tr("What they change in requests before they become prompts, so that less has to be prefilled.")
-        self.form.addRow(Note(words))
+        self.add_wide(Note(words))
 
     def show_rules(self, rules: Sequence[PromptRule]) -> None:
         self.setVisible(bool(rules))

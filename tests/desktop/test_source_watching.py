@@ -74,6 +74,13 @@ def test_a_change_refreshes_a_pin_that_wants_it_and_marks_another_stale(watched:
     watched.until_asked(stale("by-hand", "a.md changed"), refresh("by-itself"))
 
 
+def test_a_stale_pin_whose_file_is_the_old_one_again_is_said_to_be_so(watched: Watched, tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("as it was")
+    watched.have(made_of("stale", path, state="stale"), made_of("by-itself", path, state="stale", auto_refresh=True))
+    watched.until_asked(stale("stale", ""), stale("by-itself", ""))
+
+
 def test_what_changed_while_nobody_watched_is_found(watched: Watched, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("before")

@@ -2,8 +2,8 @@
 
 python installers/screenshots.py [--output DIR] [--scale FACTOR] [--language NAME]
 
-They are the same on every machine with the same fonts, but for today's date. `--scale 2` draws with letters twice as large, `--language de`
-in German.
+They are the same on every machine with the same fonts, but for today's date. `--scale 2` draws with letters twice as
+large, `--language de` in German.
 """
 
 from __future__ import annotations

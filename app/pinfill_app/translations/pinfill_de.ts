@@ -115,7 +115,7 @@
   </message>
   <message>
    <source>Look a&amp;gain</source>
-   <translation>Noch einmal &amp;suchen</translation>
+   <translation>Noch einmal &amp;suchenamp;Noch einmal suchen</translation>
   </message>
   <message>
    <source>No model is loaded. Load one, then connect the agent.</source>
@@ -225,7 +225,7 @@
   </message>
   <message>
    <source>Copy &amp;key</source>
-   <translation>&amp;Schlüssel kopieren</translation>
+   <translation>Schlüssel &amp;kopieren</translation>
   </message>
   <message>
    <source>Found on this machine:</source>
@@ -302,15 +302,15 @@
   <name>ApplicationSection</name>
   <message>
    <source>&amp;Language</source>
-   <translation>&amp;Sprache</translation>
-  </message>
-  <message>
-   <source>&amp;Log</source>
-   <translation>&amp;Protokoll</translation>
+   <translation>Sp&amp;rache</translation>
   </message>
   <message>
    <source>&amp;Tell me about pins and problems</source>
    <translation>Über Pins und Probleme &amp;benachrichtigen</translation>
+  </message>
+  <message>
+   <source>Lo&amp;g</source>
+   <translation>Protoko&amp;ll</translation>
   </message>
   <message>
    <source>Pinfill shows it from its next start.</source>
@@ -577,7 +577,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Copy &amp;key</source>
-   <translation>&amp;Schlüssel kopieren</translation>
+   <translation>Schlüssel &amp;kopieren</translation>
   </message>
   <message>
    <source>Programs send it with every request. It comes from PINFILL_API_KEY or settings.toml.</source>
@@ -728,7 +728,7 @@ mit Cache: {}</translation>
    <translation>Auch &amp;nicht angeheftete Präfixe auf der Festplatte behalten</translation>
   </message>
   <message>
-   <source>Keep the texts of &amp;requests</source>
+   <source>Keep the texts of re&amp;quests</source>
    <translation>Die Texte der &amp;Anfragen behalten</translation>
   </message>
   <message>
@@ -860,16 +860,16 @@ mit Cache: {}</translation>
  <context>
   <name>ModelSection</name>
   <message>
-   <source>&amp;Threads</source>
-   <translation>&amp;Threads</translation>
-  </message>
-  <message>
    <source>C&amp;ontext length</source>
    <translation>K&amp;ontextlänge</translation>
   </message>
   <message>
    <source>Model</source>
    <translation>Modell</translation>
+  </message>
+  <message>
+   <source>Th&amp;reads</source>
+   <translation>&amp;Threads</translation>
   </message>
   <message>
    <source>This machine has {} cores. More threads than cores make it slower.</source>
@@ -973,12 +973,12 @@ mit Cache: {}</translation>
    <translation>Dazu braucht es den API-Schlüssel: Nehmen Sie zuerst no_key aus settings.toml.</translation>
   </message>
   <message>
-   <source>Let &amp;other machines use the service</source>
-   <translation>&amp;Andere Rechner dürfen den Dienst verwenden</translation>
+   <source>Let other machines &amp;use the service</source>
+   <translation>Andere Rechner dürfen den Dienst &amp;verwenden</translation>
   </message>
   <message>
    <source>N&amp;ames and addresses</source>
-   <translation>&amp;Namen und Adressen</translation>
+   <translation>Namen &amp;und Adressen</translation>
   </message>
   <message>
    <source>Network</source>

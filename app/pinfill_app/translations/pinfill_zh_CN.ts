@@ -305,12 +305,12 @@
    <translation>语言(&amp;L)</translation>
   </message>
   <message>
-   <source>&amp;Log</source>
-   <translation>日志(&amp;L)</translation>
-  </message>
-  <message>
    <source>&amp;Tell me about pins and problems</source>
    <translation>通知我固定项的情况和问题(&amp;T)</translation>
+  </message>
+  <message>
+   <source>Lo&amp;g</source>
+   <translation>日志(&amp;G)</translation>
   </message>
   <message>
    <source>Pinfill shows it from its next start.</source>
@@ -728,8 +728,8 @@ with it: {}</source>
    <translation>将未固定的前缀也保留在磁盘上(&amp;N)</translation>
   </message>
   <message>
-   <source>Keep the texts of &amp;requests</source>
-   <translation>保留请求的文本(&amp;R)</translation>
+   <source>Keep the texts of re&amp;quests</source>
+   <translation>保留请求的文本(&amp;Q)</translation>
   </message>
   <message>
    <source>Memory and disk</source>
@@ -860,16 +860,16 @@ with it: {}</source>
  <context>
   <name>ModelSection</name>
   <message>
-   <source>&amp;Threads</source>
-   <translation>线程(&amp;T)</translation>
-  </message>
-  <message>
    <source>C&amp;ontext length</source>
    <translation>上下文长度(&amp;O)</translation>
   </message>
   <message>
    <source>Model</source>
    <translation>模型</translation>
+  </message>
+  <message>
+   <source>Th&amp;reads</source>
+   <translation>线程(&amp;R)</translation>
   </message>
   <message>
    <source>This machine has {} cores. More threads than cores make it slower.</source>
@@ -973,8 +973,8 @@ with it: {}</source>
    <translation>这需要 API 密钥：请先从 settings.toml 中去掉 no_key。</translation>
   </message>
   <message>
-   <source>Let &amp;other machines use the service</source>
-   <translation>允许其他机器使用此服务(&amp;O)</translation>
+   <source>Let other machines &amp;use the service</source>
+   <translation>允许其他机器使用此服务(&amp;U)</translation>
   </message>
   <message>
    <source>N&amp;ames and addresses</source>

@@ -48,7 +48,7 @@ class ApplicationSection(Section):
         self.add("", self.notifications)
         self.add(self.tr("Th&eme"), self.theme)
         self._language_note = self.add(self.tr("&Language"), self.language)
-        self.add(self.tr("&Log"), self.log_level, self.tr("What the service writes into its log. Never prompts."))
+        self.add(self.tr("Lo&g"), self.log_level, self.tr("What the service writes into its log. Never prompts."))
 
     def render_settings(self) -> None:
         """What was chosen elsewhere, in the tray for example."""

@@ -36,7 +36,7 @@ class MemorySection(Section):
         self.sessions = check_box(
             self.tr("Keep prefixes that are &not pinned on disk too"), lambda on: change({"keep_sessions": on})
         )
-        self.history = check_box(self.tr("Keep the texts of &requests"), lambda on: change({"history": on}))
+        self.history = check_box(self.tr("Keep the texts of re&quests"), lambda on: change({"history": on}))
         self._memory_note = self.add(self.tr("&Memory for prefixes"), self.memory)
         self._disk_note = self.add(self.tr("&Disk for prefixes"), self.disk)
         self.add("", self.sessions, self.tr("They survive a restart. They hold what was said in conversations."))
@@ -73,7 +73,7 @@ class ModelSection(Section):
         self.context_length.setSpecialValueText(self.tr("what the model allows"))
         self.threads = number_box(1, 256, 1, "", lambda value: change({"threads": value}))
         self.add(self.tr("C&ontext length"), self.context_length, self.tr("Tokens. A shorter one needs less memory."))
-        self._threads_note = self.add(self.tr("&Threads"), self.threads)
+        self._threads_note = self.add(self.tr("Th&reads"), self.threads)
 
     def show_values(self, values: Mapping[str, Any], start: NextStart) -> None:
         _set_number(self.context_length, values["context_length"] or 0)
@@ -97,7 +97,7 @@ class NetworkSection(Section):
         self._change = change
         self.port = number_box(1024, 65_535, 1, "", lambda value: change({"port": value}))
         self.port.setGroupSeparatorShown(False)
-        self.open = check_box(self.tr("Let &other machines use the service"), self._on_open)
+        self.open = check_box(self.tr("Let other machines &use the service"), self._on_open)
         self.names = QLineEdit()
         self.names.setMinimumWidth(_NAMES * self.fontMetrics().averageCharWidth())
         self.names.editingFinished.connect(self._on_names)

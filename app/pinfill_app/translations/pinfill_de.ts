@@ -115,7 +115,7 @@
   </message>
   <message>
    <source>Look a&amp;gain</source>
-   <translation>Noch einmal &amp;suchenamp;Noch einmal suchen</translation>
+   <translation>&amp;Noch einmal suchen</translation>
   </message>
   <message>
    <source>No model is loaded. Load one, then connect the agent.</source>

@@ -48,7 +48,9 @@ class AgentDetail(QFrame):
         self._title.setText(facts.agent.title)
         self.words.setText("\n".join(self._words(facts, endpoint)))
         self._show_test(facts)
-        self.settings.show_text(self._settings(facts, endpoint))
+        text = self._settings(facts, endpoint)
+        self.settings.show_text(text)
+        self.settings.setVisible(bool(text))
 
     def _words(self, facts: AgentFacts, endpoint: Endpoint | None) -> list[str]:
         words = [facts.problem] if facts.problem else []
@@ -107,12 +109,13 @@ class AgentDetail(QFrame):
         row = QHBoxLayout()
         row.setSpacing(GRID)
         acts = self._actions
-        for action in (acts.launch_action, acts.write_action, acts.undo_action, acts.copy_action):
+        for action in (acts.launch_action, acts.write_action, acts.undo_action):
             kind = PrimaryActionButton if action is acts.launch_action else ActionButton
             row.addWidget(kind(action, self))
         row.addStretch(1)
         test = QHBoxLayout()
         test.setSpacing(GRID)
+        test.addWidget(ActionButton(acts.copy_action, self), alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(ActionButton(acts.test_action, self), alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(self._bar, alignment=Qt.AlignmentFlag.AlignVCenter)
         test.addWidget(self.outcome, 1)
@@ -125,6 +128,7 @@ class AgentDetail(QFrame):
         layout.addLayout(row)
         layout.addLayout(test)
         layout.addWidget(self.settings, 1)
+        layout.addStretch(0)  # where there are no settings to show
         self.settings.setMinimumHeight(FEWEST_LINES * self.settings.fontMetrics().lineSpacing())
 
 

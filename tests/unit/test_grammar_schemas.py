@@ -316,3 +316,23 @@ def test_wrappers_may_be_of_any_kind() -> None:
         assert all(call["name"] == "get" and set(call["parameters"]) <= {"n"} for call in calls)
         counts.add(len(calls))
     assert counts == {1, 2, 3}
+
+
+NOTHING = (
+    False,
+    {"allOf": [False]},
+    {"type": "string", "minLength": 3, "maxLength": 1},
+    {"type": "integer", "minimum": 3, "maximum": 1},
+    {"type": "object", "required": ["a"], "properties": {"a": False}},
+)
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_names_whose_values_nothing_satisfies_are_refused(nothing: Any) -> None:
+    """The compiler would drop the pattern, and allow the names."""
+    for schema in (
+        {"patternProperties": {"\\d": nothing}},
+        {"properties": {"a": {"patternProperties": {"x": nothing}}}},
+    ):
+        with pytest.raises(SchemaError, match="patternProperties"):
+            tiny_grammars().compile(JsonReply({"type": "object", **schema}))

@@ -71,6 +71,7 @@ def check_schema(schema: Any, base: str) -> CheckedSchema:
     check.levels(root, "", 0, set())
     if (endless := first_endless(check.places, check.target)) is not None:
         raise SchemaError(endless, "no finite value can be valid: it always refers to itself.")
+    check.put_patterns_behind_references(root)
     return CheckedSchema(root, tuple(check.places))
 
 
@@ -134,6 +135,25 @@ class _Check:
             self.levels(self.places[target], target, level + 1, seen)
         for inner, part in _parts(schema, path):
             self.levels(part, inner, level + 1, seen)
+
+    def put_patterns_behind_references(self, root: Any) -> None:
+        """Subschemas of `patternProperties` move to the definitions.
+
+        The compiler drops a pattern whose subschema nothing satisfies, and then allows names that match it; behind a
+        reference it refuses what nothing satisfies.
+        """
+        found = [schema for schema in self.places.values() if isinstance(schema, Mapping)]
+        hidden: dict[str, Any] = {}
+        prefix = "pattern"
+        while any(name.startswith(prefix) for name in (root.get("$defs", {}) if found else ())):
+            prefix += "_"
+        for schema in found:
+            for pattern, part in schema.get("patternProperties", {}).items():
+                name = f"{prefix} {len(hidden)}"
+                hidden[name] = part
+                schema["patternProperties"][pattern] = {"$ref": self.base + quote_pointer(join("/$defs", name))}
+        if hidden:
+            root["$defs"] = root.get("$defs", {}) | hidden
 
     def target(self, reference: str) -> str:
         """The pointer that a rewritten reference leads to."""

@@ -50,7 +50,7 @@ def outline_boxes() -> None:
         halfway = QColor(*((one + other) // 2 for one, other in zip(_parts(text), _parts(ground), strict=True)))
         palette.setColor(group, QPalette.ColorRole.Window, halfway.lighter(_DARKER))
     for name in _WITH_BOXES:
-        QApplication.setPalette(palette, name)
+        QApplication.setPalette(palette, name)  # type: ignore[arg-type]  # PySide wants str, its stubs bytes
 
 
 def _parts(color: QColor) -> tuple[int, int, int]:

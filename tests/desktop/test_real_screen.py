@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtGui import QColor
 
 from pinfill_app.discovery import running_service
@@ -143,6 +143,9 @@ def pin(person: Person, document: Path) -> None:
 def unpin(person: Person) -> None:
     """With a key, in the window, which has selected what was pinned; the time to undo it passes."""
     person.until_front("Pinfill")
+    window = max(person.screen.windows("^pinfill$").values(), key=QRect.height)
+    table = QRect(window.topLeft() + QPoint(200, 120), QSize(40, 120))  # its first rows begin there
+    until(lambda: person.screen.place_of(HIGHLIGHT, table), "the pin is selected")
     person.screen.keep("window")
     person.screen.press_until("Delete", lambda: person.pins() == {}, "the pin is gone")
     person.screen.keep("unpinned")

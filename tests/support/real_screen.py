@@ -1,4 +1,7 @@
-"""An X screen that nobody sees, with a window manager, a system tray and a D-Bus session, driven as a person would."""
+"""An X screen that nobody sees, with a window manager, a system tray and a D-Bus session, driven as a person would.
+
+Debian's packages: xvfb openbox trayer xdotool imagemagick dbus-daemon.
+"""
 
 from __future__ import annotations
 

@@ -117,15 +117,27 @@ def real_screen(home: Path) -> Iterator[Screen]:
     environment |= {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_CACHE_HOME": str(home / ".cache")}
     environment |= {"LC_ALL": "C.UTF-8", "QT_QPA_PLATFORM": "xcb", "XDG_SESSION_TYPE": "x11"}
     with ExitStack() as stack:
-        number = _started(stack, environment, "Xvfb", "-displayfd", "1", "-screen", "0", "1280x800x24")
+        number = _started(stack, environment, "Xvfb", "-displayfd", "1", "-noreset", "-screen", "0", "1280x800x24")
         environment["DISPLAY"] = f":{number}"
         bus = _started(stack, environment, "dbus-daemon", "--session", "--nofork", "--print-address=1")
         environment["DBUS_SESSION_BUS_ADDRESS"] = bus
         screen = Screen(environment)
         _start(stack, environment, "openbox")
-        _start(stack, environment, "trayer", "--edge", "top", "--align", "left", "--widthtype", "request")
-        until(lambda: screen.windows("^trayer$"), "the panel with the tray is there")
+        _start_panel(stack, screen)
         yield screen
+
+
+def _start_panel(stack: ExitStack, screen: Screen) -> None:
+    """The tray's: it crashes when it comes while the window manager is still starting, and is then started again."""
+    command = ("trayer", "--edge", "top", "--align", "left", "--widthtype", "request")
+    panels = [_start(stack, screen.environment, *command)]
+
+    def is_shown() -> bool:
+        if panels[-1].poll() is not None:
+            panels.append(_start(stack, screen.environment, *command))
+        return bool(screen.windows("^trayer$"))
+
+    until(is_shown, "the panel with the tray is there")
 
 
 def _started(stack: ExitStack, environment: Mapping[str, str], *command: str) -> str:

@@ -68,6 +68,10 @@ class Screen:
                     place = place.united(QRect(x, y, 1, 1))
         return None if place.isEmpty() else place
 
+    def is_managed(self) -> bool:
+        """Whether a window manager has said how many desktops there are; without, the panel may never show itself."""
+        return bool(self._ask("get_num_desktops").strip())
+
     def windows(self, name: str) -> dict[str, QRect]:
         """Where the windows are whose class or title fits the regular expression, by id; only those that are shown."""
         ids = self._ask("search", "--onlyvisible", "--name", "--class", name).split()
@@ -123,6 +127,7 @@ def real_screen(home: Path) -> Iterator[Screen]:
         environment["DBUS_SESSION_BUS_ADDRESS"] = bus
         screen = Screen(environment)
         _start(stack, environment, "openbox")
+        until(screen.is_managed, "the window manager is there")
         _start_panel(stack, screen)
         yield screen
 

@@ -22,7 +22,7 @@ PROGRAMS = ("Xvfb", "openbox", "trayer", "xdotool", "import", "dbus-daemon")
 LIMIT_SECONDS = 90.0
 _SCREENSHOTS = os.environ.get("PINFILL_TEST_SCREENSHOTS")  # the folder that keeps them; tests have another environment
 _PAUSE_SECONDS = 0.1
-_PATIENCE_SECONDS = 12.0  # before a key is pressed again
+_PATIENCE_SECONDS = 12.0  # before something is tried again
 _DESKTOP_VARIABLES = ("DESKTOP_SESSION", "KDE_FULL_SESSION", "WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP")
 Found = TypeVar("Found")
 
@@ -69,7 +69,7 @@ class Screen:
         return None if place.isEmpty() else place
 
     def is_managed(self) -> bool:
-        """Whether a window manager has said how many desktops there are; without, the panel may never show itself."""
+        """Whether a window manager has said how many desktops there are."""
         return bool(self._ask("get_num_desktops").strip())
 
     def windows(self, name: str) -> dict[str, QRect]:
@@ -133,16 +133,17 @@ def real_screen(home: Path) -> Iterator[Screen]:
 
 
 def _start_panel(stack: ExitStack, screen: Screen) -> None:
-    """The tray's: it crashes when it comes while the window manager is still starting, and is then started again."""
+    """The tray's: where it comes while the window manager is still starting, it may stay hidden for ever."""
     command = ("trayer", "--edge", "top", "--align", "left", "--widthtype", "request")
-    panels = [_start(stack, screen.environment, *command)]
 
-    def is_shown() -> bool:
-        if panels[-1].poll() is not None:
-            panels.append(_start(stack, screen.environment, *command))
-        return bool(screen.windows("^trayer$"))
+    def shows_itself() -> bool:
+        panel = _start(stack, screen.environment, *command)
+        with suppress(AssertionError):
+            return bool(until(lambda: screen.windows("^trayer$"), "the panel is shown", _PATIENCE_SECONDS))
+        panel.kill()
+        return False
 
-    until(is_shown, "the panel with the tray is there")
+    until(shows_itself, "the panel with the tray is there")
 
 
 def _started(stack: ExitStack, environment: Mapping[str, str], *command: str) -> str:

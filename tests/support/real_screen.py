@@ -23,6 +23,7 @@ LIMIT_SECONDS = 90.0
 _SCREENSHOTS = os.environ.get("PINFILL_TEST_SCREENSHOTS")  # the folder that keeps them; tests have another environment
 _PAUSE_SECONDS = 0.1
 _PATIENCE_SECONDS = 12.0  # before something is tried again
+_PANEL_SECONDS = 4.0
 _DESKTOP_VARIABLES = ("DESKTOP_SESSION", "KDE_FULL_SESSION", "WAYLAND_DISPLAY", "XDG_CURRENT_DESKTOP")
 Found = TypeVar("Found")
 
@@ -139,7 +140,7 @@ def _start_panel(stack: ExitStack, screen: Screen) -> None:
     def shows_itself() -> bool:
         panel = _start(stack, screen.environment, *command)
         with suppress(AssertionError):
-            return bool(until(lambda: screen.windows("^trayer$"), "the panel is shown", _PATIENCE_SECONDS))
+            return bool(until(lambda: screen.windows("^trayer$"), "the panel is shown", _PANEL_SECONDS))
         panel.kill()
         return False
 

@@ -4,10 +4,15 @@
     python3 installers/dev.py run [-- ARGS]     everything it needs, then Pinfill
     python3 installers/dev.py test [-- ARGS]    everything it needs, then the tests
     python3 installers/dev.py setup             only what the two need
-    python3 installers/dev.py lock [-- ARGS]    writes the lock file anew (needs uv)
+    python3 installers/dev.py lock [-- ARGS]    writes the lock files anew (needs uv)
+    python3 installers/dev.py package [OPTIONS] builds .deb, tar.gz and Setup.exe (needs uv; --help lists the options)
+    python3 installers/dev.py oldest [-- ARGS]  the service's tests on the oldest onnxruntime and numpy (needs uv)
+    python3 installers/dev.py screenshots [--output DIR]    everything it needs, then pictures of every window
+    python3 installers/dev.py translations      brings the translations up to date with the code, and lists what lacks
 
 Every step is skipped when it was done before. Nothing outside `.venv`, Debian's packages and Pinfill's own folder is
-touched. The file parses on Python 3.8 so that an old Python is told what is wrong instead of showing a syntax error.
+touched; `package` writes to `dist`, and `oldest` to `.venv-oldest`. The file parses on Python 3.8 so that an old Python
+is told what is wrong instead of showing a syntax error.
 """
 
 from __future__ import annotations
@@ -32,16 +37,32 @@ SCRIPTS = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 PIP = [str(PYTHON), "-m", "pip"]
 LOCK = ROOT / "installers" / "locks" / "dev.txt"
+PAYLOAD_LOCK, PAYLOAD_PINS = (ROOT / "installers" / "locks" / f"payload.{suffix}" for suffix in ("txt", "in"))
+OLDEST_LOCK, OLDEST_PINS = (ROOT / "installers" / "locks" / f"oldest.{suffix}" for suffix in ("txt", "in"))
 QT_PACKAGES = ROOT / "installers" / "locks" / "qt-debian.txt"
 OLDEST, NEWEST = (3, 11), (3, 13)
 DISK_MIB = 1536  # .venv 730 MiB, the model 100 MiB as downloaded and twice that converted, temporary files
 STEPS = 5
+SCRIPTS_BESIDE = ("screenshots", "translations")  # of this folder; they run in .venv
 
 UV_COMPILE = (
-    *("pip", "compile", "pyproject.toml", "--universal", "--python-version", "3.11", "--generate-hashes", "--quiet"),
-    *("--extra", "cpu", "--extra", "desktop", "--group", "dev", "--group", "build"),
+    *("pip", "compile", "pyproject.toml", "--extra", "cpu", "--extra", "desktop", "--generate-hashes", "--quiet"),
     *("--custom-compile-command", "python3 installers/dev.py lock"),
 )
+DEVELOPMENT = ("--group", "dev", "--group", "build")
+EVERYWHERE = ("--universal", "--python-version", "3.11")
+# By lock file: what it is for. The packages get the very versions that are tested. The oldest supported onnxruntime and
+# numpy are those of AMD's wheels for NPUs, which are for Python 3.12.
+OLDEST_PYTHON = "3.12"
+LOCKED = {
+    LOCK: (*EVERYWHERE, *DEVELOPMENT),
+    PAYLOAD_LOCK: (str(PAYLOAD_PINS), *EVERYWHERE, "--no-annotate", "--constraints", str(LOCK)),
+    OLDEST_LOCK: ("--python-version", OLDEST_PYTHON, *DEVELOPMENT, "--no-annotate", "--constraints", str(OLDEST_PINS)),
+}
+OLDEST_VENV = ROOT / ".venv-oldest"
+# onnxruntime 1.23 has neither the operator that LFM2 needs nor KV of 8 bits, and cannot optimise the third one's graph.
+OLDEST_LACKS = "not oga-lfm2 and not int8 and not test_half_precision_kv"
+OLDEST_TESTS = ("engine", "layout", "kv", "cache", "row", "session", "worker", "pins", "persistence", "providers")
 
 
 class SetupError(Exception):
@@ -265,17 +286,37 @@ def replace_process(command: Sequence[str]) -> NoReturn:
     os.execv(command[0], list(command))
 
 
-def write_lock(extra: Sequence[str]) -> None:
-    """Resolves pyproject.toml again, keeping versions that still fit; `-- --upgrade` takes the newest."""
+def find_uv() -> str:
+    """The path of uv: in `.venv` or PATH. Raises SetupError that says how to get it."""
     beside = SCRIPTS / ("uv.exe" if os.name == "nt" else "uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if uv is None:
-        raise SetupError("The lock file is written by uv. Get it with: .venv/bin/python -m pip install uv")
+        raise SetupError("uv is needed for this. Get it with: .venv/bin/python -m pip install uv")
+    return uv
+
+
+def run_uv(*arguments: str) -> None:
+    if subprocess.run([find_uv(), *arguments], stdout=subprocess.DEVNULL, check=False).returncode:
+        raise SetupError(f"uv {' '.join(arguments[:2])} failed; its own words are above.")
+
+
+def write_locks(extra: Sequence[str]) -> None:
+    """Resolves pyproject.toml again, keeping versions that still fit; `-- --upgrade` takes the newest."""
     LOCK.parent.mkdir(parents=True, exist_ok=True)
-    command = [uv, *UV_COMPILE, "--output-file", str(LOCK.relative_to(ROOT)), *extra]
-    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise SetupError("uv could not resolve the dependencies; its own words are above.")
-    print(f"{LOCK.relative_to(ROOT)} is written.")
+    for lock, wanted in LOCKED.items():
+        run_uv(*UV_COMPILE, *wanted, "--output-file", str(lock), *extra)
+        print(f"{lock.name} is written.")
+
+
+def test_oldest(extra: Sequence[str]) -> None:
+    """Makes `.venv-oldest` what its lock says, and becomes pytest on the tests that depend on the two libraries."""
+    python = OLDEST_VENV / SCRIPTS.name / PYTHON.name
+    if not python.exists():
+        run_uv("venv", "--quiet", "--no-python-downloads", "--python", OLDEST_PYTHON, str(OLDEST_VENV))
+    run_uv("pip", "sync", "--quiet", "--require-hashes", "--python", str(python), str(OLDEST_LOCK))
+    tests = sorted(str(path) for name in OLDEST_TESTS for path in (ROOT / "tests" / "unit").glob(f"test_*{name}*.py"))
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "service"), str(ROOT / "app")])
+    replace_process([str(python), "-m", "pytest", "-k", OLDEST_LACKS, *(extra or dict.fromkeys(tests))])
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -286,21 +327,37 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def perform(command: str, extra: list[str]) -> None:
     if command == "lock":
-        write_lock(extra)
-        return
-    setup()
-    if command == "run":
-        replace_process([str(SCRIPTS / "pinfill"), "demo", *extra])
-    if command == "test":
-        replace_process([str(PYTHON), "-m", "pytest", *extra])
+        write_locks(extra)
+    elif command == "package":
+        check_python(sys.version_info[:2])
+        replace_process([sys.executable, "-m", "installers.packages", *extra])
+    elif command == "oldest":
+        test_oldest(extra)
+    else:
+        setup()
+        if command == "run":
+            replace_process([str(SCRIPTS / "pinfill"), "demo", *extra])
+        if command == "test":
+            replace_process([str(PYTHON), "-m", "pytest", *extra])
+        if command in SCRIPTS_BESIDE:
+            replace_process([str(PYTHON), str(ROOT / "installers" / f"{command}.py"), *extra])
 
 
 def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0 done, 1 something is missing, 130 stopped by Ctrl-C."""
     own, extra = split_arguments(arguments)
+    if own[:1] == ["package"]:  # its options are its own
+        own, extra = own[:1], [*own[1:], *extra]
     parser = argparse.ArgumentParser(prog="installers/dev.py", description="Sets a checkout up and runs it.")
-    parser.add_argument("command", choices=["run", "test", "setup", "lock"], help="arguments after -- are passed on")
-    command = parser.parse_args(own).command
+    commands = ["run", "test", "setup", "lock", "package", "oldest", *SCRIPTS_BESIDE]
+    parser.add_argument("command", choices=commands, help="arguments after -- are passed on")
+    parser.add_argument("--output", metavar="DIR", help="where screenshots go")
+    options = parser.parse_args(own)
+    command = options.command
+    if options.output is not None:
+        if command != "screenshots":
+            parser.error("--output is for screenshots")
+        extra = ["--output", os.path.abspath(options.output), *extra]
     try:
         os.chdir(ROOT)
         perform(command, extra)

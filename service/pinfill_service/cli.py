@@ -23,6 +23,7 @@ from pinfill_service.commands.savings import savings
 from pinfill_service.commands.selftest import selftest
 from pinfill_service.commands.serve import serve
 from pinfill_service.commands.status import status
+from pinfill_service.commands.uninstall_state import uninstall_state
 
 app = typer.Typer(invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
 for command in (
@@ -44,6 +45,7 @@ for command in (
     key,
 ):
     app.command()(command)
+app.command("uninstall-state")(uninstall_state)
 app.add_typer(pins.app, name="pins")
 app.add_typer(models.app, name="models")
 app.add_typer(rules.app, name="rules")

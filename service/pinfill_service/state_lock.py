@@ -30,18 +30,27 @@ def state_lock(home: Path, port: int) -> Iterator[None]:
     Raises StateFolderBusyError, StateVersionError and OSError.
     """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with nobody_else(home):
+        holder = home / HOLDER
+        try:
+            bring_up_to_date(home)
+            _write(holder, {"pid": os.getpid(), "port": port})
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+
+
+@contextmanager
+def nobody_else(home: Path) -> Iterator[None]:
+    """Keeps services away from a folder that exists, of whatever version it is. Raises as state_lock does."""
     lock = FileLock(home / LOCK, mode=0o600)
     try:
         lock.acquire(timeout=0)
     except Timeout:
         raise StateFolderBusyError(_sentence(home)) from None
-    holder = home / HOLDER
     try:
-        bring_up_to_date(home)
-        _write(holder, {"pid": os.getpid(), "port": port})
         yield
     finally:
-        holder.unlink(missing_ok=True)
         lock.release()
 
 

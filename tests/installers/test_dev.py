@@ -319,6 +319,8 @@ def test_arguments_after_the_dashes_are_passed_on(dev: ModuleType) -> None:
         ("test", ["{python}", "-m", "pytest", "-k", "x"]),
         ("run", ["{scripts}/pinfill", "demo", "-k", "x"]),
         ("setup", []),
+        ("screenshots", ["{python}", "{root}/installers/screenshots.py", "-k", "x"]),
+        ("translations", ["{python}", "{root}/installers/translations.py", "-k", "x"]),
     ],
 )
 def test_a_command_sets_up_and_becomes_the_program(
@@ -330,7 +332,62 @@ def test_a_command_sets_up_and_becomes_the_program(
 
     assert dev.main([command, "--", "-k", "x"]) == 0
 
-    assert events == ["setup", *(part.format(python=dev.PYTHON, scripts=dev.SCRIPTS) for part in started)]
+    assert events == [
+        "setup",
+        *(part.format(python=dev.PYTHON, scripts=dev.SCRIPTS, root=dev.ROOT) for part in started),
+    ]
+
+
+def test_screenshots_go_where_they_were_asked_for(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(dev, "setup", lambda: None)
+    monkeypatch.setattr(dev, "replace_process", started.extend)
+
+    assert dev.main(["screenshots", "--output", "/x/y"]) == 0
+    assert started[-2:] == ["--output", "/x/y"]
+    with pytest.raises(SystemExit):
+        dev.main(["test", "--output", "/x/y"])
+
+
+def test_packaging_takes_its_own_options_and_sets_nothing_up(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(dev, "replace_process", started.extend)
+
+    assert dev.main(["package", "--deb", "--output", "x"]) == 0
+
+    assert started == [sys.executable, "-m", "installers.packages", "--deb", "--output", "x"]
+
+
+def test_every_lock_is_written_and_the_payload_keeps_to_what_is_tested(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[str] = []
+    monkeypatch.setattr(dev, "run_uv", lambda *arguments: commands.append(" ".join(arguments)))
+
+    assert dev.main(["lock", "--", "--upgrade"]) == 0
+
+    written = [command.split("--output-file ")[1].split()[0].rpartition("/")[2] for command in commands]
+    assert written == ["dev.txt", "payload.txt", "oldest.txt"]
+    assert all(command.endswith(" --upgrade") and "--generate-hashes" in command for command in commands)
+    assert re.search(r"--constraints \S+/dev\.txt", commands[1]) and "--group" not in commands[1]
+
+
+def test_the_oldest_libraries_are_tested_with_a_python_of_their_own(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    commands: list[tuple[str, ...]] = []
+    started: list[str] = []
+    monkeypatch.setattr(dev, "run_uv", lambda *arguments: commands.append(arguments))
+    monkeypatch.setattr(dev, "replace_process", started.extend)
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(dev, "OLDEST_VENV", tmp_path / ".venv-oldest")
+
+    assert dev.main(["oldest", "--", "tests/unit/test_kv.py"]) == 0
+
+    assert [command[0] for command in commands] == ["venv", "pip"]
+    assert "--no-python-downloads" in commands[0] and "3.12" in commands[0] and "--require-hashes" in commands[1]
+    assert started[:3] == [str(tmp_path / ".venv-oldest/bin/python"), "-m", "pytest"]
+    assert started[-1] == "tests/unit/test_kv.py"
 
 
 @pytest.mark.parametrize(

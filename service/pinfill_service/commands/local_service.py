@@ -6,6 +6,7 @@ import logging
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 
 import uvicorn
 
+from pinfill_service import sd_notify
 from pinfill_service.application import Server, create_app, listen, server_config
 from pinfill_service.commands.console import CommandError
 from pinfill_service.engine.interface import Engine, ModelInfo
@@ -36,15 +38,30 @@ class RunningService:
 
 
 class AnnouncingServer(Server):
-    """Calls `announce` once it answers requests and takes care of signals itself."""
+    """Calls `announce` once it answers requests and takes care of signals itself, and tells systemd how it is."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = announce
+        self._alive_every = sd_notify.watchdog_seconds()
+        self._alive_at = time.monotonic()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._announce()
+        sd_notify.notify(sd_notify.READY)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second, while requests are served: a loop that is stuck is not alive."""
+        now = time.monotonic()
+        if self._alive_every is not None and now - self._alive_at >= self._alive_every:
+            self._alive_at = now
+            sd_notify.notify(sd_notify.ALIVE)
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        sd_notify.notify(sd_notify.STOPPING)
+        await super().shutdown(sockets)
 
 
 def find_model(model: str) -> tuple[str, Path]:

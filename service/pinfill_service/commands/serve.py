@@ -6,8 +6,6 @@ import errno
 import logging
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,11 +83,12 @@ def _run(settings: Settings, without_model: bool) -> None:
     from pinfill_service.commands.local_service import AnnouncingServer, LibraryLoader, find_model, url_of
     from pinfill_service.keys import active_key, check_binding
     from pinfill_service.settings import home
+    from pinfill_service.state_lock import state_lock
 
     check_binding(settings, active_key(settings))
     if not without_model:
         find_model(settings.model)
-    with _listen(settings) as listener, _lock(listener.getsockname()[1]):
+    with _listen(settings) as listener, state_lock(home(), listener.getsockname()[1]):
         engine, text, problem = _load(settings, without_model)
         try:
             app = create_app(settings, engine, text, home=home(), loader=LibraryLoader(), problem=problem)
@@ -166,19 +165,6 @@ def _listen(settings: Settings) -> socket.socket:
                 f"pinfill serve --port {settings.port + 1 if settings.port < 65535 else 0}"
             ) from error
         raise CommandError(f"{where} cannot be listened on: {error.strerror or error}.") from error
-
-
-@contextmanager
-def _lock(port: int) -> Iterator[None]:
-    """The state folder, for this process alone. Raises CommandError that says who has it."""
-    from pinfill_service.settings import home
-    from pinfill_service.state_lock import StateFolderBusyError, state_lock
-
-    try:
-        with state_lock(home(), port):
-            yield
-    except StateFolderBusyError as error:
-        raise CommandError(str(error)) from error
 
 
 def _who_listens(port: int) -> str:

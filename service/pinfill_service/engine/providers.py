@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 MINIMUM = (1, 23)
@@ -12,7 +13,11 @@ class RuntimeMissingError(RuntimeError):
 
 
 def load_onnxruntime() -> Any:
-    """The onnxruntime module. Raises RuntimeMissingError with the next step."""
+    """The onnxruntime module. Raises RuntimeMissingError with the next step.
+
+    Its official builds report to Microsoft unless they are told not to before they are loaded (their Privacy.md).
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError as error:
@@ -22,4 +27,5 @@ def load_onnxruntime() -> Any:
     version = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
     if version < MINIMUM:
         raise RuntimeMissingError(f"onnxruntime {onnxruntime.__version__} is too old: 1.23 or later is needed")
+    onnxruntime.disable_telemetry_events()  # builds for Windows that do not know the variable
     return onnxruntime

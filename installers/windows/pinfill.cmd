@@ -1,0 +1,2 @@
+@echo off
+"%~dp0python.exe" "%~dp0pinfill.py" %*

@@ -1,0 +1,139 @@
+"""Everything that Pinfill keeps for a user: where it is, how much it is, and its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import keyring
+
+from pinfill_app.autostart import autostart
+from pinfill_app.autostart.xdg import DesktopFile
+from pinfill_service.agents import LOCAL_AGENTS
+from pinfill_service.agents.agent import LocalAgent
+from pinfill_service.agents.connections import Connections
+from pinfill_service.keys import KEYRING_SERVICE, KEYRING_USER
+from pinfill_service.state_lock import HOLDER, LOCK
+from pinfill_service.state_version import FILE as VERSION_FILE
+
+MODELS, _AT_LOG_IN = "models", "start at log-in"
+# By what people call it: patterns of names in the state folder. What is not here was put there by somebody else.
+_IN_THE_FOLDER = {
+    MODELS: ("models",),
+    "cached prefixes of pins and sessions": ("kv",),
+    "pins, requests and savings": ("ledger.sqlite3*",),
+    "settings": ("settings.toml*", "app.ini*"),
+    "key": ("api-key*",),
+    "compiled models of NPUs": ("providers",),
+    "settings of agents as they were": ("agents",),
+    "logs": ("service.log*",),
+    "backups of older versions": ("backup-of-version-*",),
+    "its own notes": (f"{VERSION_FILE}*", HOLDER, "service.new", "app.lock"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Something of one kind. `size` is in bytes, with everything in folders; what a link points to is not counted.
+
+    `remove` raises OSError, AgentError, or what the keyring raises. It deletes a link and never follows it.
+    """
+
+    kind: str
+    where: tuple[str, ...]
+    size: int
+    remove: Callable[[], None] = field(repr=False)
+
+
+def kept(home: Path) -> list[Kept]:
+    """What there is of this user's: in agents, in the state folder, at log-in, in the keyring. It goes in this order.
+
+    Raises AgentError.
+    """
+    found = _connections(home)
+    files = {kind: _matching(home, patterns) for kind, patterns in _IN_THE_FOLDER.items()}
+    found += [_files_kept(kind, paths) for kind, paths in files.items() if paths]
+    found += _autostart()
+    if _keyring_holds_key():
+        found.append(Kept("key in the system keyring", (f"{KEYRING_SERVICE}, {KEYRING_USER}",), 0, _forget_key))
+    return found
+
+
+def foreign(home: Path) -> list[Path]:
+    """What is in a state folder and was not written by Pinfill."""
+    ours = {path for patterns in _IN_THE_FOLDER.values() for path in _matching(home, patterns)}
+    return sorted(path for path in home.glob("*") if path not in ours and path.name != LOCK)
+
+
+def remove_folder(home: Path) -> None:
+    """Deletes the state folder itself, unless something is left in it. Nobody may hold its lock any more."""
+    (home / LOCK).unlink(missing_ok=True)
+    if not any(home.iterdir()):
+        home.rmdir()
+
+
+def _matching(home: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted({path for pattern in patterns for path in home.glob(pattern)})
+
+
+def _files_kept(kind: str, paths: list[Path]) -> Kept:
+    size = sum(each.lstat().st_size for path in paths for each in _files(path))
+    return Kept(kind, tuple(map(str, paths)), size, partial(_delete, paths))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_symlink() or not path.is_dir():
+        yield path
+        return
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)
+
+
+def _delete(paths: list[Path]) -> None:
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _connections(home: Path) -> list[Kept]:
+    """First of all: undoing them reads what the folder holds. Raises AgentError."""
+    connections = Connections(home, os.environ)
+    connected = [(agent, connections.connection(agent)) for agent in LOCAL_AGENTS]
+    return [
+        Kept(
+            f"settings in {agent.title}",
+            tuple(str(file.path) for file in connection.files),
+            0,
+            partial(_undo, connections, agent),
+        )
+        for agent, connection in connected
+        if connection is not None
+    ]
+
+
+def _undo(connections: Connections, agent: LocalAgent) -> None:
+    connections.apply(connections.plan_undo(agent))
+
+
+def _autostart() -> list[Kept]:
+    entry = autostart()
+    if isinstance(entry, DesktopFile):
+        return [_files_kept(_AT_LOG_IN, [entry.path])] if entry.path.exists() else []
+    return [Kept(_AT_LOG_IN, ("the registry's Run key",), 0, entry.turn_off)] if entry.is_on() else []
+
+
+def _keyring_holds_key() -> bool:
+    try:
+        return bool(keyring.get_password(KEYRING_SERVICE, KEYRING_USER))
+    except Exception:  # backends let the errors of D-Bus and of other programs through: there is no keyring to look in
+        return False
+
+
+def _forget_key() -> None:
+    keyring.delete_password(KEYRING_SERVICE, KEYRING_USER)

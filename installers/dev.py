@@ -7,6 +7,8 @@
     python3 installers/dev.py lock [-- ARGS]    writes the lock files anew (needs uv)
     python3 installers/dev.py package [OPTIONS] builds .deb, tar.gz and Setup.exe (needs uv; --help lists the options)
     python3 installers/dev.py oldest [-- ARGS]  the service's tests on the oldest onnxruntime and numpy (needs uv)
+    python3 installers/dev.py screenshots [--output DIR]    everything it needs, then pictures of every window
+    python3 installers/dev.py translations      brings the translations up to date with the code, and lists what lacks
 
 Every step is skipped when it was done before. Nothing outside `.venv`, Debian's packages and Pinfill's own folder is
 touched; `package` writes to `dist`, and `oldest` to `.venv-oldest`. The file parses on Python 3.8 so that an old Python
@@ -41,6 +43,7 @@ QT_PACKAGES = ROOT / "installers" / "locks" / "qt-debian.txt"
 OLDEST, NEWEST = (3, 11), (3, 13)
 DISK_MIB = 1536  # .venv 730 MiB, the model 100 MiB as downloaded and twice that converted, temporary files
 STEPS = 5
+SCRIPTS_BESIDE = ("screenshots", "translations")  # of this folder; they run in .venv
 
 UV_COMPILE = (
     *("pip", "compile", "pyproject.toml", "--extra", "cpu", "--extra", "desktop", "--generate-hashes", "--quiet"),
@@ -336,6 +339,8 @@ def perform(command: str, extra: list[str]) -> None:
             replace_process([str(SCRIPTS / "pinfill"), "demo", *extra])
         if command == "test":
             replace_process([str(PYTHON), "-m", "pytest", *extra])
+        if command in SCRIPTS_BESIDE:
+            replace_process([str(PYTHON), str(ROOT / "installers" / f"{command}.py"), *extra])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -344,9 +349,15 @@ def main(arguments: Sequence[str]) -> int:
     if own[:1] == ["package"]:  # its options are its own
         own, extra = own[:1], [*own[1:], *extra]
     parser = argparse.ArgumentParser(prog="installers/dev.py", description="Sets a checkout up and runs it.")
-    commands = ["run", "test", "setup", "lock", "package", "oldest"]
+    commands = ["run", "test", "setup", "lock", "package", "oldest", *SCRIPTS_BESIDE]
     parser.add_argument("command", choices=commands, help="arguments after -- are passed on")
-    command = parser.parse_args(own).command
+    parser.add_argument("--output", metavar="DIR", help="where screenshots go")
+    options = parser.parse_args(own)
+    command = options.command
+    if options.output is not None:
+        if command != "screenshots":
+            parser.error("--output is for screenshots")
+        extra = ["--output", os.path.abspath(options.output), *extra]
     try:
         os.chdir(ROOT)
         perform(command, extra)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
+from pinfill_app.help_menu import HelpMenu
 from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
 from pinfill_app.settings import AppSettings
@@ -21,11 +22,11 @@ from pinfill_app.state import Store
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.theme import use_theme
+from pinfill_app.translations import use_language
 from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_icon import Look, Sign, tray_icon
 from pinfill_app.tray_menu import TrayMenu
-from pinfill_app.units import use_locale
 from pinfill_app.unix_signals import UnixSignals
 from pinfill_app.window_notices import WindowNotices
 from pinfill_app.windows.main_window import MainWindow
@@ -65,6 +66,8 @@ class PinfillApplication(QObject):
         self.window = MainWindow(context, pages)
         self.window.closed.connect(self.quit)
         self._notices = WindowNotices(context, self.window)
+        self.help = HelpMenu(context, self.window)
+        self.window.menuBar().addMenu(self.help)
         self.menu = TrayMenu(context, TrayActions(context, self._confirm), self.window.bring_to_front, self.quit)
         self.tray: Tray | None = None
         self._looks = 0
@@ -79,6 +82,8 @@ class PinfillApplication(QObject):
         self._find_tray(minimised)
         if not minimised:
             self.window.bring_to_front()
+            if not self.settings.first_run_done:
+                self.help.show_first_steps()
         self.supervisor.start()
 
     def quit(self) -> None:
@@ -141,7 +146,7 @@ class PinfillApplication(QObject):
 def run(*, minimised: bool) -> int:
     """The whole application; returns its exit code."""
     qt = QApplication(["pinfill"])
-    use_locale()
+    use_language(qt, AppSettings(home()).language)
     qt.setApplicationName("Pinfill")
     qt.setDesktopFileName("pinfill")
     qt.setQuitOnLastWindowClosed(False)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QByteArray, QSettings
 from pinfill_app.theme import Theme
 
 FILE = "app.ini"
+LANGUAGES = ("", "en", "de", "zh_CN")
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,16 @@ class AppSettings:
     @notifications.setter
     def notifications(self, value: bool) -> None:
         self._values.setValue("notifications", value)
+
+    @property
+    def language(self) -> str:
+        """One of LANGUAGES; "" is the system's. It counts from the next start of the application on."""
+        value = str(self._values.value("language", ""))
+        return value if value in LANGUAGES else ""
+
+    @language.setter
+    def language(self, value: str) -> None:
+        self._values.setValue("language", value)
 
     @property
     def first_run_done(self) -> bool:

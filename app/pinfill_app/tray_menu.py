@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu
 
 from pinfill_app import units
+from pinfill_app.agents_menu import AgentsMenu
 from pinfill_app.autostart import autostart
 from pinfill_app.service_state import ServiceState
 from pinfill_app.tray_actions import TrayActions
@@ -34,6 +35,7 @@ class TrayMenu(QMenu):
         super().__init__()
         self._context, self._actions = context, actions
         self._open, self._quit = open_window, quit_application
+        self._agents = AgentsMenu(context, self)
         self.aboutToShow.connect(self.render_state)
         self.render_state()  # some desktops ask for the menu's content before they say that they show it
 
@@ -48,6 +50,7 @@ class TrayMenu(QMenu):
             self.addSeparator()
             self._add_pinning()
             self.addSeparator()
+            self._agents.fill(self._submenu(self.tr("Connect agent")))
             self._entry(self.tr("Copy endpoint"), self._actions.copy_endpoint)
             key = self._entry(self.tr("Copy key"), self._actions.copy_key)
             key.setEnabled(self._context.client.key is not None)

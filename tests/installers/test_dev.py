@@ -319,6 +319,8 @@ def test_arguments_after_the_dashes_are_passed_on(dev: ModuleType) -> None:
         ("test", ["{python}", "-m", "pytest", "-k", "x"]),
         ("run", ["{scripts}/pinfill", "demo", "-k", "x"]),
         ("setup", []),
+        ("screenshots", ["{python}", "{root}/installers/screenshots.py", "-k", "x"]),
+        ("translations", ["{python}", "{root}/installers/translations.py", "-k", "x"]),
     ],
 )
 def test_a_command_sets_up_and_becomes_the_program(
@@ -330,7 +332,21 @@ def test_a_command_sets_up_and_becomes_the_program(
 
     assert dev.main([command, "--", "-k", "x"]) == 0
 
-    assert events == ["setup", *(part.format(python=dev.PYTHON, scripts=dev.SCRIPTS) for part in started)]
+    assert events == [
+        "setup",
+        *(part.format(python=dev.PYTHON, scripts=dev.SCRIPTS, root=dev.ROOT) for part in started),
+    ]
+
+
+def test_screenshots_go_where_they_were_asked_for(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(dev, "setup", lambda: None)
+    monkeypatch.setattr(dev, "replace_process", started.extend)
+
+    assert dev.main(["screenshots", "--output", "/x/y"]) == 0
+    assert started[-2:] == ["--output", "/x/y"]
+    with pytest.raises(SystemExit):
+        dev.main(["test", "--output", "/x/y"])
 
 
 def test_packaging_takes_its_own_options_and_sets_nothing_up(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import openai
@@ -136,26 +137,47 @@ def test_parallel_requests_get_the_answers_they_get_alone(client: openai.OpenAI)
     assert [together[payload] for payload in payloads] == alone
 
 
+def responses_body(long: str) -> dict[str, object]:
+    return {"instructions": long, "input": "Hello", "max_output_tokens": 4, "temperature": 0}
+
+
+def messages_body(long: str) -> dict[str, object]:
+    return {"system": long, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4, "temperature": 0}
+
+
+def chat_body(long: str) -> dict[str, object]:
+    return {"messages": messages("Hello", long), "max_tokens": 4, "temperature": 0}
+
+
+def usage_counts(usage: dict[str, Any]) -> tuple[int, int]:
+    """(prompt tokens, cached tokens) in the words of any of the three APIs."""
+    if "cache_read_input_tokens" in usage:
+        cached = usage["cache_read_input_tokens"]
+        return usage["input_tokens"] + usage["cache_creation_input_tokens"] + cached, cached
+    kind = "prompt_tokens" if "prompt_tokens" in usage else "input_tokens"
+    return usage[kind], usage[f"{kind}_details"]["cached_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/v1/chat/completions", chat_body), ("/v1/messages", messages_body), ("/v1/responses", responses_body)],
+)
 def test_a_client_that_leaves_stops_its_prefill_and_its_retry_reuses_what_was_done(
-    service: RunningService, client: openai.OpenAI
+    service: RunningService, path: str, body: Callable[[str], dict[str, object]]
 ) -> None:
-    long = "Leaving. " + " ".join(random.Random(9).choices(WORDS, k=1500))
-    body = {"messages": messages("Hello", long), "max_tokens": 4, "temperature": 0}
+    sent = body(f"Leaving {path}. " + " ".join(random.Random(path).choices(WORDS, k=1500)))
     headers = {"Authorization": f"Bearer {service.key}"}
-    with (
-        httpx.Client(base_url=service.url, headers=headers, timeout=60) as http,
-        http.stream("POST", "/v1/chat/completions", json=body | {"stream": True}) as response,
-    ):
-        assert response.status_code == 200
-        next(response.iter_lines())  # the opening comes before the prefill
-        before = metric(service, "pinfill_prompt_tokens_processed_total")
-        wait_until(lambda: metric(service, "pinfill_prompt_tokens_processed_total") > before)
-        done = metric(service, "pinfill_prompt_tokens_processed_total")
-    wait_until(lambda: metric(service, "pinfill_running") == 0)
-    # the chunk that ran as the client left, and the one that may have begun before the service knew
-    assert metric(service, "pinfill_prompt_tokens_processed_total") - done <= 2 * 512
-    answer = ask(client, "Hello", long, max_tokens=4)
-    prompt, cached = counts(answer)
+    with httpx.Client(base_url=service.url, headers=headers, timeout=60) as http:
+        with http.stream("POST", path, json=sent | {"stream": True}) as response:
+            assert response.status_code == 200
+            next(response.iter_lines())  # the opening comes before the prefill
+            before = metric(service, "pinfill_prompt_tokens_processed_total")
+            wait_until(lambda: metric(service, "pinfill_prompt_tokens_processed_total") > before)
+            done = metric(service, "pinfill_prompt_tokens_processed_total")
+        wait_until(lambda: metric(service, "pinfill_running") == 0)
+        # the chunk that ran as the client left, and the one that may have begun before the service knew
+        assert metric(service, "pinfill_prompt_tokens_processed_total") - done <= 2 * 512
+        prompt, cached = usage_counts(http.post(path, json=sent).json()["usage"])
     assert 0 < cached < prompt - 2, "the finished chunks, and only they, are reused"
 
 

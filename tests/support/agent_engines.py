@@ -21,7 +21,7 @@ from pinfill_service.engine.interface import (
     Token,
 )
 from pinfill_service.prompt.text_model import TextModel
-from tests.support.fake_engine import FakeEngine, Step
+from tests.support.fake_engine import FakeEngine, Gate, Step
 
 ASKS_FOR_TOOL = "please look it up"
 FOUND = "the answer is 4711"  # what the tool tells
@@ -43,8 +43,11 @@ class ToolCall:
         return f"<tool_call>\n{json.dumps(call)}\n</tool_call>"
 
 
-def scripted_engine(text: TextModel, call: str, *, context_length: int) -> FakeEngine:
-    """Reuses the longest prefix of all earlier prompts, as the real one would; makes the call once, when asked to."""
+def scripted_engine(text: TextModel, call: str, *, context_length: int, prefill_gate: Gate | None = None) -> FakeEngine:
+    """Reuses the longest prefix of all earlier prompts, as the real one would; makes the call once, when asked to.
+
+    Prefill goes through `prefill_gate`, if there is one.
+    """
     tokenizer, calls = text.tokenizer, [call]
 
     def play(request: GenerationRequest) -> Iterator[Step]:
@@ -54,6 +57,8 @@ def scripted_engine(text: TextModel, call: str, *, context_length: int) -> FakeE
         asked = ASKS_FOR_TOOL in prompt and total > SIDE_CALL_TOKENS
         tokens = tokenizer.encode(calls.pop() if asked and calls else REPLY)
         yield Started(cached, total, "")
+        if prefill_gate is not None:
+            yield prefill_gate
         yield Progress(total, total)
         yield from (Token(token, None) for token in tokens)
         yield Finished("stop", Timings(cached, total - cached, 0.0, 0.0, len(tokens), 0.0))
@@ -63,7 +68,10 @@ def scripted_engine(text: TextModel, call: str, *, context_length: int) -> FakeE
 
 
 class BriefEngine:
-    """Implements Engine: another one whose answers are cut after some tokens, and end as if the model had wanted it."""
+    """Implements Engine: another one whose answers are cut after some tokens, and end as if the model had wanted it.
+
+    `requests` are those of clients: what is prefilled for a pin is none of theirs.
+    """
 
     def __init__(self, engine: Engine, tokens: int) -> None:
         self._engine, self._tokens = engine, tokens
@@ -78,7 +86,8 @@ class BriefEngine:
         return self._engine.prefixes
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
-        self.requests.append(request)
+        if not request.background:
+            self.requests.append(request)
 
         def end_well(event: Event) -> None:
             is_cut = isinstance(event, Finished) and event.reason == "length"

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -32,15 +33,20 @@ class ThreadedServer(Server):
 
 @contextmanager
 def serving(
-    engine: Engine, text: TextModel | None = None, *, home: Path | None = None, also: Sequence[socket.socket] = ()
+    engine: Engine,
+    text: TextModel | None = None,
+    *,
+    home: Path | None = None,
+    also: Sequence[socket.socket] = (),
+    **flags: Any,
 ) -> Iterator[str]:
     """The address, without a path; the key is tests.support.client.KEY. Afterwards server and engine have ended.
 
-    `also` are more listening sockets. `home`: what is kept is kept there.
+    `also` are more listening sockets. `home`: what is kept is kept there. `flags` are settings.
     """
-    flags = settings(port=0)
-    server = ThreadedServer(server_config(create_app(flags, engine, text or llama_text(), home=home), flags))
-    with listen(flags) as listener:
+    own = settings(port=0, **flags)
+    server = ThreadedServer(server_config(create_app(own, engine, text or llama_text(), home=home), own))
+    with listen(own) as listener:
         thread = threading.Thread(target=server.run, args=([listener, *also],), daemon=True)
         thread.start()
         try:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -489,6 +490,9 @@ async def test_headers_and_comments_come_while_prefilling(
     await task
     rest = b"".join(message["body"] for message in drain(exchange.messages))
     assert sse_events((seen + rest).decode())[-1] == "[DONE]"
+    blocks = (seen + rest).decode().split("\n\n")
+    behind = [after for block, after in pairwise(blocks) if block.startswith(":")]
+    assert behind and all('"delta":{"content":""}' in block for block in behind), "parsers skip comments"
 
 
 def drain(messages: asyncio.Queue[Any]) -> Iterator[Any]:

@@ -47,5 +47,7 @@ def _limits(endpoint: Endpoint) -> dict[tuple[str, ...], Value]:
     return {
         ("model", "generationConfig", "contextWindowSize"): endpoint.context_length,
         ("model", "generationConfig", "timeout"): WAIT_MS,
+        ("model", "generationConfig", "streamIdleTimeoutMs"): WAIT_MS,
+        ("model", "generationConfig", "streamMaxLifetimeMs"): WAIT_MS,
         ("model", "generationConfig", "samplingParams", "max_tokens"): endpoint.output_tokens,
     }

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 from typing import Any
 
-import tomlkit
 from fastapi import APIRouter
-from tomlkit.exceptions import TOMLKitError
 
 from pinfill_service.api.context import Application, ApplicationDep
 from pinfill_service.api.errors import ApiError
@@ -17,6 +13,7 @@ from pinfill_service.api.schemas.manage import PromptRule, SettingsChange, Setti
 from pinfill_service.cache.ledger_records import LedgerError
 from pinfill_service.prompt.stable import RULES, is_on
 from pinfill_service.settings import MIB, Settings
+from pinfill_service.settings_file import SettingsFileError, write_settings
 
 CHANGEABLE = ("memory_budget_mib", "disk_budget_mib", "keep_sessions", "history", "rules")
 _SECRET = ("api_key",)
@@ -51,7 +48,10 @@ async def change(body: SettingsChange, application: ApplicationDep) -> SettingsV
 
 def _apply(application: Application, changes: dict[str, Any]) -> None:
     if application.settings_file is not None:
-        write_settings(application.settings_file, changes)
+        try:
+            write_settings(application.settings_file, changes)
+        except SettingsFileError as error:
+            raise ApiError(409, str(error), code="settings_not_written") from error
     if "rules" in changes:
         changes = {**changes, "rules": {**application.settings.rules, **changes["rules"]}}
     application.settings = new = application.settings.model_copy(update=changes)
@@ -64,24 +64,6 @@ def _apply(application: Application, changes: dict[str, Any]) -> None:
             application.kept.settings_changed(new, changes)
         except LedgerError as error:
             raise ApiError(409, str(error), code="history_not_deleted") from error
-
-
-def write_settings(path: Path, changes: dict[str, Any]) -> None:
-    """Changes values in a settings file and leaves everything else in it as it is, comments too. Raises ApiError."""
-    try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
-        for name, value in changes.items():
-            if isinstance(value, dict) and isinstance(document.get(name), dict):
-                document[name].update(value)
-            else:
-                document[name] = value
-        unfinished = path.with_suffix(".new")
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(tomlkit.dumps(document))
-        unfinished.replace(path)
-    except (OSError, TOMLKitError) as error:
-        raise ApiError(409, f"{path.name} could not be changed: {error}.", code="settings_not_written") from error
 
 
 def _view(current: Settings) -> SettingsView:

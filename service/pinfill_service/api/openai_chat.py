@@ -88,7 +88,10 @@ class ChatDialect:
         return b"".join(self._chunk(index, delta) for index in range(self._choices))
 
     def waiting(self, words: str) -> bytes:
-        return sse_comment(words)
+        """A comment says what goes on, and an event without words that something does: there are clients that give up
+        when they got none for minutes, and their parsers skip comments.
+        """
+        return sse_comment(words) + self._chunk(0, {"content": ""})
 
     def failed(self, error: Exception) -> bytes:
         return sse_data(answer_for(error).openai())

@@ -1,0 +1,2762 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+ <context>
+  <name>ActivityDetail</name>
+  <message>
+   <source>&amp;Pin this prefix up to</source>
+   <translation>将此前缀固定到(&amp;P)</translation>
+  </message>
+  <message>
+   <source>Its text is not remembered any more. Send it again, then pin it.</source>
+   <translation>已不再保留它的文本。请重新发送，然后再固定。</translation>
+  </message>
+  <message>
+   <source>Left what is cached at token {}</source>
+   <translation>在第 {} 个 token 处偏离了缓存</translation>
+  </message>
+  <message>
+   <source>Nothing selected</source>
+   <translation>未选择任何项</translation>
+  </message>
+  <message>
+   <source>Select a request to see what of it was cached, and why not all.</source>
+   <translation>选择一个请求，查看其中哪些内容来自缓存，以及为何不是全部。</translation>
+  </message>
+  <message>
+   <source>answered with {} in {}</source>
+   <translation>回答 {}，用时 {}</translation>
+  </message>
+  <message>
+   <source>cancelled by the client</source>
+   <translation>被客户端取消</translation>
+  </message>
+  <message>
+   <source>failed: {}</source>
+   <translation>失败：{}</translation>
+  </message>
+  <message>
+   <source>first word after {}</source>
+   <translation>{} 后出现首个词</translation>
+  </message>
+  <message>
+   <source>{} more...</source>
+   <translation>还有 {} 项...</translation>
+  </message>
+  <message>
+   <source>{} of it waiting for others</source>
+   <translation>其中 {} 在等待其他请求</translation>
+  </message>
+  <message>
+   <source>{} of prefill saved</source>
+   <translation>节省了 {} 的预填充</translation>
+  </message>
+  <message>
+   <source>{}, in "{}"</source>
+   <translation>{}，位于“{}”</translation>
+  </message>
+  <message>
+   <source>{}: {}</source>
+   <translation>{}：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>ActivityPage</name>
+  <message>
+   <source>&amp;Connect an agent</source>
+   <translation>连接智能体(&amp;C)</translation>
+  </message>
+  <message>
+   <source>Activity</source>
+   <translation>活动</translation>
+  </message>
+  <message>
+   <source>Copy the &amp;address</source>
+   <translation>复制地址(&amp;A)</translation>
+  </message>
+  <message>
+   <source>No requests yet. Connect an agent, or send requests to {}.</source>
+   <translation>还没有请求。请连接一个智能体，或向 {} 发送请求。</translation>
+  </message>
+  <message>
+   <source>Requests are shown while it runs.</source>
+   <translation>服务运行时会显示请求。</translation>
+  </message>
+  <message>
+   <source>What is remembered of this request cannot be shown. {}</source>
+   <translation>无法显示此请求的保留内容。{}</translation>
+  </message>
+  <message>
+   <source>{} requests: {} of {} prompt tokens came from the cache.</source>
+   <translation>{} 个请求：{}/{} 个提示 token 来自缓存。</translation>
+  </message>
+ </context>
+ <context>
+  <name>AgentActions</name>
+  <message>
+   <source>&amp;Copy settings</source>
+   <translation>复制设置(&amp;C)</translation>
+  </message>
+  <message>
+   <source>&amp;Launch in a terminal</source>
+   <translation>在终端中启动(&amp;L)</translation>
+  </message>
+  <message>
+   <source>&amp;Test</source>
+   <translation>测试(&amp;T)</translation>
+  </message>
+  <message>
+   <source>&amp;Undo configuration...</source>
+   <translation>撤销配置(&amp;U)...</translation>
+  </message>
+  <message>
+   <source>&amp;Write configuration...</source>
+   <translation>写入配置(&amp;W)...</translation>
+  </message>
+  <message>
+   <source>Look a&amp;gain</source>
+   <translation>重新查找(&amp;G)</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one, then connect the agent.</source>
+   <translation>尚未加载模型。请先加载一个模型，然后连接智能体。</translation>
+  </message>
+  <message>
+   <source>Sends one short request, as the agent would.</source>
+   <translation>像智能体那样发送一个简短的请求。</translation>
+  </message>
+  <message>
+   <source>The settings for {} are on the clipboard, with the key.</source>
+   <translation>{} 的设置（含密钥）已复制到剪贴板。</translation>
+  </message>
+  <message>
+   <source>Undo...</source>
+   <translation>撤销...</translation>
+  </message>
+  <message>
+   <source>With the key: paste them where nobody else can read them.</source>
+   <translation>其中含有密钥：请只粘贴到他人无法读取的地方。</translation>
+  </message>
+  <message>
+   <source>{} is as it was before.</source>
+   <translation>{} 已恢复原样。</translation>
+  </message>
+  <message>
+   <source>{} starts in a terminal of its own.</source>
+   <translation>{} 正在自己的终端中启动。</translation>
+  </message>
+  <message>
+   <source>{} uses Pinfill from its next start.</source>
+   <translation>{} 将从下次启动起使用 Pinfill。</translation>
+  </message>
+ </context>
+ <context>
+  <name>AgentDetail</name>
+  <message>
+   <source>Answered in {}: {} cached, {} new. "{}"</source>
+   <translation>用时 {} 得到回答：{} 个来自缓存，{} 个为新。“{}”</translation>
+  </message>
+  <message>
+   <source>Connected to the model {}, which is not loaded. Write the configuration again to use {}.</source>
+   <translation>已连接到模型 {}，但它未加载。请重新写入配置以使用 {}。</translation>
+  </message>
+  <message>
+   <source>Connected to {} with the model {}.</source>
+   <translation>已连接到 {}，模型为 {}。</translation>
+  </message>
+  <message>
+   <source>Connected, but its files were changed since. Write the configuration again to use Pinfill, or undo it.</source>
+   <translation>已连接，但其文件此后被更改过。请重新写入配置以使用 Pinfill，或撤销配置。</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one, then launch or connect the agent.</source>
+   <translation>尚未加载模型。请先加载一个模型，然后启动或连接智能体。</translation>
+  </message>
+  <message>
+   <source>Not found on this machine. Get it: {}</source>
+   <translation>在本机上未找到。获取方式：{}</translation>
+  </message>
+  <message>
+   <source>Settings to paste</source>
+   <translation>供粘贴的设置</translation>
+  </message>
+  <message>
+   <source>The test failed. {}</source>
+   <translation>测试失败。{}</translation>
+  </message>
+  <message>
+   <source>This agent keeps its settings to itself. Copy them, and paste them there.</source>
+   <translation>此智能体自行管理其设置。请复制设置，然后粘贴到那里。</translation>
+  </message>
+  <message>
+   <source>Waiting for an answer...</source>
+   <translation>正在等待回答...</translation>
+  </message>
+  <message>
+   <source>{} begins with about {}, and {} takes {} in all: that leaves no room to work. Use a model with a longer context.</source>
+   <translation>{} 一开始就需要约 {}，而 {} 总共只能容纳 {}：没有工作的余地。请使用上下文更长的模型。</translation>
+  </message>
+ </context>
+ <context>
+  <name>AgentStep</name>
+  <message>
+   <source>&amp;All agents...</source>
+   <translation>所有智能体(&amp;A)...</translation>
+  </message>
+  <message>
+   <source>A coding agent that is connected asks Pinfill instead of a service far away. Its long beginning is then evaluated once, not in every conversation. You see every change before it is made, and can undo it.</source>
+   <translation>已连接的编程智能体会向 Pinfill 而不是远处的服务提问。它冗长的开头只需计算一次，而不是每次对话都计算。每项更改在执行前您都能看到，并且可以撤销。</translation>
+  </message>
+  <message>
+   <source>An agent</source>
+   <translation>智能体</translation>
+  </message>
+  <message>
+   <source>Connect {}...</source>
+   <translation>连接 {}...</translation>
+  </message>
+  <message>
+   <source>Connected: {}.</source>
+   <translation>已连接：{}。</translation>
+  </message>
+  <message>
+   <source>Copy &amp;address</source>
+   <translation>复制地址(&amp;A)</translation>
+  </message>
+  <message>
+   <source>Copy &amp;key</source>
+   <translation>复制密钥(&amp;K)</translation>
+  </message>
+  <message>
+   <source>Found on this machine:</source>
+   <translation>在本机上找到：</translation>
+  </message>
+  <message>
+   <source>Looking for agents...</source>
+   <translation>正在查找智能体...</translation>
+  </message>
+  <message>
+   <source>No agent that Pinfill knows was found. Any program that can be given an address will do: {}</source>
+   <translation>未找到 Pinfill 认识的智能体。任何可以设置地址的程序都可以使用：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>AgentsMenu</name>
+  <message>
+   <source>Agents were updated</source>
+   <translation>智能体已更新</translation>
+  </message>
+  <message>
+   <source>All agents...</source>
+   <translation>所有智能体...</translation>
+  </message>
+  <message>
+   <source>Copy settings</source>
+   <translation>复制设置</translation>
+  </message>
+  <message>
+   <source>Launch in terminal</source>
+   <translation>在终端中启动</translation>
+  </message>
+  <message>
+   <source>Their configuration has the new address of the service: {}.</source>
+   <translation>它们的配置已包含服务的新地址：{}。</translation>
+  </message>
+  <message>
+   <source>Undo...</source>
+   <translation>撤销...</translation>
+  </message>
+  <message>
+   <source>Write configuration...</source>
+   <translation>写入配置...</translation>
+  </message>
+  <message>
+   <source>{} - connected</source>
+   <translation>{} - 已连接</translation>
+  </message>
+  <message>
+   <source>{} could not be started</source>
+   <translation>无法启动 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be told</source>
+   <translation>无法复制 {} 的设置</translation>
+  </message>
+  <message>
+   <source>{} still has an old address</source>
+   <translation>{} 仍使用旧地址</translation>
+  </message>
+ </context>
+ <context>
+  <name>AgentsPage</name>
+  <message>
+   <source>Agents</source>
+   <translation>智能体</translation>
+  </message>
+  <message>
+   <source>Launch an agent on Pinfill for once, or connect it: then its own configuration says where Pinfill is.</source>
+   <translation>用 Pinfill 启动一次智能体，或者连接它：这样它自己的配置就会指明 Pinfill 的位置。</translation>
+  </message>
+ </context>
+ <context>
+  <name>ApplicationSection</name>
+  <message>
+   <source>&amp;Language</source>
+   <translation>语言(&amp;L)</translation>
+  </message>
+  <message>
+   <source>&amp;Tell me about pins and problems</source>
+   <translation>通知我固定项的情况和问题(&amp;T)</translation>
+  </message>
+  <message>
+   <source>Lo&amp;g</source>
+   <translation>日志(&amp;G)</translation>
+  </message>
+  <message>
+   <source>Pinfill shows it from its next start.</source>
+   <translation>Pinfill 将从下次启动起使用该语言。</translation>
+  </message>
+  <message>
+   <source>Start with the &amp;computer</source>
+   <translation>随计算机启动(&amp;C)</translation>
+  </message>
+  <message>
+   <source>Starting with the computer could not be changed. {}</source>
+   <translation>无法更改随计算机启动的设置。{}</translation>
+  </message>
+  <message>
+   <source>Th&amp;eme</source>
+   <translation>主题(&amp;E)</translation>
+  </message>
+  <message>
+   <source>This application</source>
+   <translation>本应用程序</translation>
+  </message>
+  <message>
+   <source>What the service writes into its log. Never prompts.</source>
+   <translation>服务写入日志的内容。绝不包含提示。</translation>
+  </message>
+  <message>
+   <source>as the system</source>
+   <translation>跟随系统</translation>
+  </message>
+  <message>
+   <source>dark</source>
+   <translation>深色</translation>
+  </message>
+  <message>
+   <source>errors</source>
+   <translation>错误</translation>
+  </message>
+  <message>
+   <source>everything</source>
+   <translation>全部</translation>
+  </message>
+  <message>
+   <source>information</source>
+   <translation>信息</translation>
+  </message>
+  <message>
+   <source>light</source>
+   <translation>浅色</translation>
+  </message>
+  <message>
+   <source>the log</source>
+   <translation>日志</translation>
+  </message>
+  <message>
+   <source>warnings</source>
+   <translation>警告</translation>
+  </message>
+ </context>
+ <context>
+  <name>CachedBar</name>
+  <message>
+   <source>Tokens</source>
+   <translation>Token 数</translation>
+  </message>
+  <message>
+   <source>{} cached, {} new, of {} tokens</source>
+   <translation>{} 个来自缓存，{} 个为新，共 {} 个 token</translation>
+  </message>
+ </context>
+ <context>
+  <name>ChangeDialog</name>
+  <message>
+   <source>&amp;Undo</source>
+   <translation>撤销(&amp;U)</translation>
+  </message>
+  <message>
+   <source>&amp;Write</source>
+   <translation>写入(&amp;W)</translation>
+  </message>
+  <message>
+   <source>Left as it is, because it was changed since: {}</source>
+   <translation>因此后被更改过而保持不变：{}</translation>
+  </message>
+  <message>
+   <source>Nothing in the files changes.</source>
+   <translation>文件内容没有变化。</translation>
+  </message>
+  <message>
+   <source>Undo the configuration of {}</source>
+   <translation>撤销 {} 的配置</translation>
+  </message>
+  <message>
+   <source>What changes</source>
+   <translation>更改内容</translation>
+  </message>
+  <message>
+   <source>Write the configuration of {}</source>
+   <translation>写入 {} 的配置</translation>
+  </message>
+  <message>
+   <source>{} no longer uses Pinfill after that. What you changed yourself stays.</source>
+   <translation>此后 {} 不再使用 Pinfill。您自己所做的更改会保留。</translation>
+  </message>
+  <message>
+   <source>{} uses Pinfill from its next start. The rest of its files stays as it is, and this can be undone.</source>
+   <translation>{} 将从下次启动起使用 Pinfill。其文件的其余部分保持不变，并且可以撤销。</translation>
+  </message>
+ </context>
+ <context>
+  <name>ColdWarm</name>
+  <message>
+   <source>{}
+without what is cached: {}
+with it: {}</source>
+   <translation>{}
+无缓存：{}
+有缓存：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>Commands</name>
+  <message>
+   <source>The command cannot be started: {}.</source>
+   <translation>无法启动命令：{}。</translation>
+  </message>
+  <message>
+   <source>The command failed and did not say why.</source>
+   <translation>命令失败，且未说明原因。</translation>
+  </message>
+ </context>
+ <context>
+  <name>Difference</name>
+  <message>
+   <source>&amp;Now</source>
+   <translation>现在(&amp;N)</translation>
+  </message>
+  <message>
+   <source>Cac&amp;hed, from before</source>
+   <translation>之前缓存的(&amp;H)</translation>
+  </message>
+  <message>
+   <source>Different: {}</source>
+   <translation>不同之处：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>FirstRun</name>
+  <message>
+   <source>&amp;Back</source>
+   <translation>上一步(&amp;B)</translation>
+  </message>
+  <message>
+   <source>&amp;Finish</source>
+   <translation>完成(&amp;F)</translation>
+  </message>
+  <message>
+   <source>&amp;Next</source>
+   <translation>下一步(&amp;N)</translation>
+  </message>
+  <message>
+   <source>&amp;Skip this step</source>
+   <translation>跳过此步(&amp;S)</translation>
+  </message>
+  <message>
+   <source>First steps with Pinfill</source>
+   <translation>Pinfill 入门</translation>
+  </message>
+  <message>
+   <source>Step {} of {}</source>
+   <translation>第 {} 步，共 {} 步</translation>
+  </message>
+ </context>
+ <context>
+  <name>HelpMenu</name>
+  <message>
+   <source>&amp;About Pinfill</source>
+   <translation>关于 Pinfill(&amp;A)</translation>
+  </message>
+  <message>
+   <source>&amp;First steps...</source>
+   <translation>入门(&amp;F)...</translation>
+  </message>
+  <message>
+   <source>&amp;Help</source>
+   <translation>帮助(&amp;H)</translation>
+  </message>
+  <message>
+   <source>&amp;Help pages</source>
+   <translation>帮助页面(&amp;H)</translation>
+  </message>
+  <message>
+   <source>&amp;Log</source>
+   <translation>日志(&amp;L)</translation>
+  </message>
+  <message>
+   <source>&amp;Self-test...</source>
+   <translation>自检(&amp;S)...</translation>
+  </message>
+  <message>
+   <source>About Pinfill</source>
+   <translation>关于 Pinfill</translation>
+  </message>
+  <message>
+   <source>Licence: Apache-2.0. Nothing leaves this machine.</source>
+   <translation>许可证：Apache-2.0。任何内容都不会离开本机。</translation>
+  </message>
+  <message>
+   <source>Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.</source>
+   <translation>Pinfill {} 让长的提示前缀保持温热，无需再次预填充。</translation>
+  </message>
+  <message>
+   <source>The help pages cannot be shown</source>
+   <translation>无法显示帮助页面</translation>
+  </message>
+ </context>
+ <context>
+  <name>HelpPages</name>
+  <message>
+   <source>Help</source>
+   <translation>帮助</translation>
+  </message>
+  <message>
+   <source>Help pages</source>
+   <translation>帮助页面</translation>
+  </message>
+ </context>
+ <context>
+  <name>ImportLine</name>
+  <message>
+   <source>All files (*)</source>
+   <translation>所有文件 (*)</translation>
+  </message>
+  <message>
+   <source>GGUF models (*.gguf)</source>
+   <translation>GGUF 模型 (*.gguf)</translation>
+  </message>
+  <message>
+   <source>Import &amp;file...</source>
+   <translation>导入文件(&amp;F)...</translation>
+  </message>
+  <message>
+   <source>Import a folder with an ONNX model</source>
+   <translation>导入包含 ONNX 模型的文件夹</translation>
+  </message>
+  <message>
+   <source>Import a model</source>
+   <translation>导入模型</translation>
+  </message>
+  <message>
+   <source>Import f&amp;older...</source>
+   <translation>导入文件夹(&amp;O)...</translation>
+  </message>
+  <message>
+   <source>Importing {}</source>
+   <translation>正在导入 {}</translation>
+  </message>
+  <message>
+   <source>S&amp;top</source>
+   <translation>停止(&amp;T)</translation>
+  </message>
+  <message>
+   <source>Stopping the import of {}</source>
+   <translation>正在停止导入 {}</translation>
+  </message>
+  <message>
+   <source>The import of {} was stopped. Nothing of it is kept.</source>
+   <translation>已停止导入 {}。未保留任何内容。</translation>
+  </message>
+  <message>
+   <source>{} was not imported. {}</source>
+   <translation>未导入 {}。{}</translation>
+  </message>
+  <message>
+   <source>{}: {}</source>
+   <translation>{}：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>KeySection</name>
+  <message>
+   <source>API key</source>
+   <translation>API 密钥</translation>
+  </message>
+  <message>
+   <source>Copy &amp;key</source>
+   <translation>复制密钥(&amp;K)</translation>
+  </message>
+  <message>
+   <source>Programs send it with every request. It comes from PINFILL_API_KEY or settings.toml.</source>
+   <translation>程序在每个请求中发送它。它来自 PINFILL_API_KEY 或 settings.toml。</translation>
+  </message>
+  <message>
+   <source>Programs send it with every request. It is kept in the system keyring.</source>
+   <translation>程序在每个请求中发送它。它保存在系统密钥环中。</translation>
+  </message>
+  <message>
+   <source>Programs send it with every request. It is made when the service first starts.</source>
+   <translation>程序在每个请求中发送它。它在服务首次启动时生成。</translation>
+  </message>
+  <message>
+   <source>Programs send it with every request. This machine has no keyring, so it is kept in {}.</source>
+   <translation>程序在每个请求中发送它。本机没有密钥环，因此保存在 {} 中。</translation>
+  </message>
+  <message>
+   <source>The service runs without a key (no_key in settings.toml): every program here may use it.</source>
+   <translation>服务在没有密钥的情况下运行（settings.toml 中的 no_key）：本机的每个程序都可以使用它。</translation>
+  </message>
+ </context>
+ <context>
+  <name>LogPage</name>
+  <message>
+   <source>&amp;Copy</source>
+   <translation>复制(&amp;C)</translation>
+  </message>
+  <message>
+   <source>1 line copied.</source>
+   <translation>已复制 1 行。</translation>
+  </message>
+  <message>
+   <source>All lines</source>
+   <translation>所有行</translation>
+  </message>
+  <message>
+   <source>Errors</source>
+   <translation>错误</translation>
+  </message>
+  <message>
+   <source>Log</source>
+   <translation>日志</translation>
+  </message>
+  <message>
+   <source>No line is like that.</source>
+   <translation>没有符合条件的行。</translation>
+  </message>
+  <message>
+   <source>Open &amp;folder</source>
+   <translation>打开文件夹(&amp;F)</translation>
+  </message>
+  <message>
+   <source>Search</source>
+   <translation>搜索</translation>
+  </message>
+  <message>
+   <source>Search the log</source>
+   <translation>搜索日志</translation>
+  </message>
+  <message>
+   <source>Self-&amp;test...</source>
+   <translation>自检(&amp;T)...</translation>
+  </message>
+  <message>
+   <source>Show &amp;all lines</source>
+   <translation>显示所有行(&amp;A)</translation>
+  </message>
+  <message>
+   <source>The log in {} cannot be read: {}.</source>
+   <translation>无法读取 {} 中的日志：{}。</translation>
+  </message>
+  <message>
+   <source>The service has said nothing yet.</source>
+   <translation>服务尚未输出任何内容。</translation>
+  </message>
+  <message>
+   <source>The service was not started here, so its log is where it was started.</source>
+   <translation>服务不是在此处启动的，因此日志在启动它的地方。</translation>
+  </message>
+  <message>
+   <source>There is no file manager to show {} with.</source>
+   <translation>没有可用来显示 {} 的文件管理器。</translation>
+  </message>
+  <message>
+   <source>Warnings and errors</source>
+   <translation>警告和错误</translation>
+  </message>
+  <message>
+   <source>Which lines</source>
+   <translation>显示哪些行</translation>
+  </message>
+  <message>
+   <source>{} lines copied.</source>
+   <translation>已复制 {} 行。</translation>
+  </message>
+ </context>
+ <context>
+  <name>MainWindow</name>
+  <message>
+   <source>Pages</source>
+   <translation>页面</translation>
+  </message>
+ </context>
+ <context>
+  <name>MemoryBar</name>
+  <message>
+   <source>Memory</source>
+   <translation>内存</translation>
+  </message>
+  <message>
+   <source>Memory for cached prefixes: {}</source>
+   <translation>缓存前缀所用内存：{}</translation>
+  </message>
+  <message>
+   <source>cached {}</source>
+   <translation>已缓存 {}</translation>
+  </message>
+  <message>
+   <source>free {} of {}</source>
+   <translation>可用 {}，共 {}</translation>
+  </message>
+  <message>
+   <source>pinned {}</source>
+   <translation>已固定 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>MemorySection</name>
+  <message>
+   <source>&amp;Disk for prefixes</source>
+   <translation>前缀可用磁盘(&amp;D)</translation>
+  </message>
+  <message>
+   <source>&amp;Memory for prefixes</source>
+   <translation>前缀可用内存(&amp;M)</translation>
+  </message>
+  <message>
+   <source>0: pins are prefilled again after a restart.</source>
+   <translation>0：重启后重新预填充固定项。</translation>
+  </message>
+  <message>
+   <source>Activity then shows them after a restart too. Turned off, what was kept is deleted.</source>
+   <translation>这样重启后活动页面仍会显示它们。关闭后，已保留的内容将被删除。</translation>
+  </message>
+  <message>
+   <source>Keep prefixes that are &amp;not pinned on disk too</source>
+   <translation>将未固定的前缀也保留在磁盘上(&amp;N)</translation>
+  </message>
+  <message>
+   <source>Keep the texts of re&amp;quests</source>
+   <translation>保留请求的文本(&amp;Q)</translation>
+  </message>
+  <message>
+   <source>Memory and disk</source>
+   <translation>内存和磁盘</translation>
+  </message>
+  <message>
+   <source>They survive a restart. They hold what was said in conversations.</source>
+   <translation>它们在重启后仍然存在。其中包含对话的内容。</translation>
+  </message>
+  <message>
+   <source>{} of the {} in this machine.</source>
+   <translation>占用 {}，本机共有 {}。</translation>
+  </message>
+  <message>
+   <source>{}; {} are free.</source>
+   <translation>{}；可用 {}。</translation>
+  </message>
+ </context>
+ <context>
+  <name>ModelActions</name>
+  <message>
+   <source>&amp;Load</source>
+   <translation>加载(&amp;L)</translation>
+  </message>
+  <message>
+   <source>&amp;Pull</source>
+   <translation>下载(&amp;P)</translation>
+  </message>
+  <message>
+   <source>&amp;Pull again</source>
+   <translation>重新下载(&amp;P)</translation>
+  </message>
+  <message>
+   <source>&amp;Remove</source>
+   <translation>移除(&amp;R)</translation>
+  </message>
+  <message>
+   <source>&amp;Remove...</source>
+   <translation>移除(&amp;R)...</translation>
+  </message>
+  <message>
+   <source>&amp;Stop</source>
+   <translation>停止(&amp;S)</translation>
+  </message>
+  <message>
+   <source>&amp;Unload</source>
+   <translation>卸载(&amp;U)</translation>
+  </message>
+  <message>
+   <source>Frees its memory; requests are refused until a model is loaded.</source>
+   <translation>释放其内存；在加载模型之前，请求会被拒绝。</translation>
+  </message>
+  <message>
+   <source>It can be pulled again.</source>
+   <translation>可以重新下载。</translation>
+  </message>
+  <message>
+   <source>Pulling {} was stopped. The next pull goes on where that is possible.</source>
+   <translation>已停止下载 {}。下次下载会尽可能从中断处继续。</translation>
+  </message>
+  <message>
+   <source>Remove {}? {} are deleted from this computer.</source>
+   <translation>移除 {}？将从此计算机删除 {}。</translation>
+  </message>
+  <message>
+   <source>The file or folder it was imported from stays.</source>
+   <translation>导入来源的文件或文件夹会保留。</translation>
+  </message>
+  <message>
+   <source>Unload it first, or load another one.</source>
+   <translation>请先卸载它，或加载另一个模型。</translation>
+  </message>
+  <message>
+   <source>{} is on this computer.</source>
+   <translation>{} 在此计算机上。</translation>
+  </message>
+ </context>
+ <context>
+  <name>ModelDetail</name>
+  <message>
+   <source>A prompt of all {} takes {} of the {} for prefixes.</source>
+   <translation>用满 {} 的提示需要 {}，前缀共可用 {}。</translation>
+  </message>
+  <message>
+   <source>A prompt of all {} would take {}, more than the {} for prefixes: raise that in the settings.</source>
+   <translation>用满 {} 的提示需要 {}，超过前缀可用的 {}：请在设置中调高。</translation>
+  </message>
+  <message>
+   <source>Nothing selected</source>
+   <translation>未选择任何项</translation>
+  </message>
+  <message>
+   <source>Select a model to see what it needs, and to load it.</source>
+   <translation>选择一个模型，查看它的需求并加载它。</translation>
+  </message>
+  <message>
+   <source>context {}</source>
+   <translation>上下文 {}</translation>
+  </message>
+  <message>
+   <source>from {}</source>
+   <translation>来自 {}</translation>
+  </message>
+  <message>
+   <source>licence {}</source>
+   <translation>许可证 {}</translation>
+  </message>
+  <message>
+   <source>{} on disk</source>
+   <translation>磁盘占用 {}</translation>
+  </message>
+  <message>
+   <source>{} to download</source>
+   <translation>需下载 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>ModelImport</name>
+  <message>
+   <source>The import cannot be started: {}.</source>
+   <translation>无法开始导入：{}。</translation>
+  </message>
+  <message>
+   <source>The import failed and did not say why.</source>
+   <translation>导入失败，且未说明原因。</translation>
+  </message>
+ </context>
+ <context>
+  <name>ModelSection</name>
+  <message>
+   <source>C&amp;ontext length</source>
+   <translation>上下文长度(&amp;O)</translation>
+  </message>
+  <message>
+   <source>Model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>Th&amp;reads</source>
+   <translation>线程(&amp;R)</translation>
+  </message>
+  <message>
+   <source>This machine has {} cores. More threads than cores make it slower.</source>
+   <translation>本机有 {} 个核心。线程多于核心会变慢。</translation>
+  </message>
+  <message>
+   <source>Tokens. A shorter one needs less memory.</source>
+   <translation>以 token 计。较短的上下文需要较少内存。</translation>
+  </message>
+  <message>
+   <source>what the model allows</source>
+   <translation>模型允许的长度</translation>
+  </message>
+ </context>
+ <context>
+  <name>ModelStep</name>
+  <message>
+   <source>&amp;Fetch {}, {}</source>
+   <translation>下载 {}，{}(&amp;F)</translation>
+  </message>
+  <message>
+   <source>&amp;Load {}</source>
+   <translation>加载 {}(&amp;L)</translation>
+  </message>
+  <message>
+   <source>&amp;Other models...</source>
+   <translation>其他模型(&amp;O)...</translation>
+  </message>
+  <message>
+   <source>A model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>Pinfill answers with a language model that runs on this machine. Nothing you ask leaves it.</source>
+   <translation>Pinfill 使用在本机运行的语言模型来回答。您提出的任何内容都不会离开本机。</translation>
+  </message>
+  <message>
+   <source>The model is being loaded...</source>
+   <translation>正在加载模型...</translation>
+  </message>
+  <message>
+   <source>There are models on this machine. Load one.</source>
+   <translation>本机上有模型。请加载一个。</translation>
+  </message>
+  <message>
+   <source>There is no model on this machine yet. Licence of what is offered here: {}.</source>
+   <translation>本机上还没有模型。此处提供的模型的许可证：{}。</translation>
+  </message>
+  <message>
+   <source>not known</source>
+   <translation>未知</translation>
+  </message>
+  <message>
+   <source>{} is being fetched: {}.</source>
+   <translation>正在下载 {}：{}。</translation>
+  </message>
+  <message>
+   <source>{} is loaded. It takes {} at once.</source>
+   <translation>{} 已加载。它一次可容纳 {}。</translation>
+  </message>
+ </context>
+ <context>
+  <name>ModelsPage</name>
+  <message>
+   <source>Asking the service.</source>
+   <translation>正在询问服务。</translation>
+  </message>
+  <message>
+   <source>Models</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>Models are shown while it runs.</source>
+   <translation>服务运行时会显示模型。</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one that is on this computer, or pull one first.</source>
+   <translation>尚未加载模型。请加载此计算机上的模型，或先下载一个。</translation>
+  </message>
+  <message>
+   <source>{} runs on {}.</source>
+   <translation>{} 在 {} 上运行。</translation>
+  </message>
+ </context>
+ <context>
+  <name>NetworkSection</name>
+  <message>
+   <source>&amp;Port</source>
+   <translation>端口(&amp;P)</translation>
+  </message>
+  <message>
+   <source>By which others reach this machine, with commas between them. Other names are refused.</source>
+   <translation>其他机器访问本机所用的名称，以逗号分隔。其他名称会被拒绝。</translation>
+  </message>
+  <message>
+   <source>Everyone who can reach this machine and has the key can then use the model, see what is cached, and evict it. The connection is not encrypted: whoever can listen can read the key and all prompts. Do this only in a network you trust.</source>
+   <translation>任何能够访问本机并拥有密钥的人都可以使用模型、查看缓存内容并将其移除。连接未加密：能够监听的人可以读取密钥和所有提示。请只在您信任的网络中这样做。</translation>
+  </message>
+  <message>
+   <source>It needs the API key: take no_key out of settings.toml first.</source>
+   <translation>这需要 API 密钥：请先从 settings.toml 中去掉 no_key。</translation>
+  </message>
+  <message>
+   <source>Let other machines &amp;use the service</source>
+   <translation>允许其他机器使用此服务(&amp;U)</translation>
+  </message>
+  <message>
+   <source>N&amp;ames and addresses</source>
+   <translation>名称和地址(&amp;A)</translation>
+  </message>
+  <message>
+   <source>Network</source>
+   <translation>网络</translation>
+  </message>
+ </context>
+ <context>
+  <name>Notifications</name>
+  <message>
+   <source>It can be loaded.</source>
+   <translation>可以加载它了。</translation>
+  </message>
+  <message>
+   <source>Pinfill has a problem</source>
+   <translation>Pinfill 遇到问题</translation>
+  </message>
+  <message>
+   <source>Requests that begin with it start at once.</source>
+   <translation>以它开头的请求会立即开始。</translation>
+  </message>
+  <message>
+   <source>The model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>The service failed</source>
+   <translation>服务出现故障</translation>
+  </message>
+  <message>
+   <source>{} failed</source>
+   <translation>{} 失败</translation>
+  </message>
+  <message>
+   <source>{} is here</source>
+   <translation>{} 已就绪</translation>
+  </message>
+  <message>
+   <source>{} is stale</source>
+   <translation>{} 已过期</translation>
+  </message>
+  <message>
+   <source>{} is warm</source>
+   <translation>{} 已温热</translation>
+  </message>
+  <message>
+   <source>{} start at once from now on.</source>
+   <translation>从现在起，{} 可立即开始。</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinDialog</name>
+  <message>
+   <source>&amp;Name</source>
+   <translation>名称(&amp;N)</translation>
+  </message>
+  <message>
+   <source>&amp;Pin</source>
+   <translation>固定(&amp;P)</translation>
+  </message>
+  <message>
+   <source>A name needs Latin letters or digits: it becomes part of a model's name.</source>
+   <translation>名称需要包含拉丁字母或数字：它会成为模型名称的一部分。</translation>
+  </message>
+  <message>
+   <source>Give it a name: programs choose it by that.</source>
+   <translation>请为它命名：程序通过名称来选择它。</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one, then pin.</source>
+   <translation>尚未加载模型。请先加载一个，然后固定。</translation>
+  </message>
+  <message>
+   <source>There is a pin {} already. Choose another name, or unpin that one first.</source>
+   <translation>已有名为 {} 的固定项。请换一个名称，或先取消固定那一个。</translation>
+  </message>
+  <message>
+   <source>Used as the model {}</source>
+   <translation>用作模型 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinEntryDialog</name>
+  <message>
+   <source>Pin a cached prefix</source>
+   <translation>固定一个已缓存的前缀</translation>
+  </message>
+  <message>
+   <source>{}, kept warm from now on:</source>
+   <translation>{}，从现在起保持温热：</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinFilesDialog</name>
+  <message>
+   <source>&amp;Add files...</source>
+   <translation>添加文件(&amp;A)...</translation>
+  </message>
+  <message>
+   <source>&amp;Files, in this order</source>
+   <translation>文件，按此顺序(&amp;F)</translation>
+  </message>
+  <message>
+   <source>&amp;Refresh by itself when a file changes, while Pinfill runs</source>
+   <translation>Pinfill 运行期间，文件更改时自动刷新(&amp;R)</translation>
+  </message>
+  <message>
+   <source>1 file</source>
+   <translation>1 个文件</translation>
+  </message>
+  <message>
+   <source>Add f&amp;older...</source>
+   <translation>添加文件夹(&amp;O)...</translation>
+  </message>
+  <message>
+   <source>Add the files to pin.</source>
+   <translation>请添加要固定的文件。</translation>
+  </message>
+  <message>
+   <source>Looking at the files.</source>
+   <translation>正在查看文件。</translation>
+  </message>
+  <message>
+   <source>Move &amp;down</source>
+   <translation>下移(&amp;D)</translation>
+  </message>
+  <message>
+   <source>Move u&amp;p</source>
+   <translation>上移(&amp;P)</translation>
+  </message>
+  <message>
+   <source>Pin files</source>
+   <translation>固定文件</translation>
+  </message>
+  <message>
+   <source>Take o&amp;ut</source>
+   <translation>移出(&amp;U)</translation>
+  </message>
+  <message>
+   <source>There is no file with text in it.</source>
+   <translation>没有含文本的文件。</translation>
+  </message>
+  <message>
+   <source>and {} more</source>
+   <translation>以及另外 {} 个</translation>
+  </message>
+  <message>
+   <source>left out</source>
+   <translation>已略过</translation>
+  </message>
+  <message>
+   <source>{} files</source>
+   <translation>{} 个文件</translation>
+  </message>
+  <message>
+   <source>{} left out: hidden, links, or no text</source>
+   <translation>已略过 {} 个：隐藏文件、链接或无文本</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinRequestDialog</name>
+  <message>
+   <source>Choose where the pin ends.</source>
+   <translation>请选择固定项在何处结束。</translation>
+  </message>
+  <message>
+   <source>Its text is not remembered any more. Send it again, then pin it.</source>
+   <translation>已不再保留它的文本。请重新发送，然后再固定。</translation>
+  </message>
+  <message>
+   <source>Pin a request</source>
+   <translation>固定一个请求</translation>
+  </message>
+  <message>
+   <source>Pin what {} sent at {}, &amp;up to and with:</source>
+   <translation>固定 {} 于 {} 发送的内容，直到并包括(&amp;U)：</translation>
+  </message>
+  <message>
+   <source>{} - {}</source>
+   <translation>{} - {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinStep</name>
+  <message>
+   <source>&amp;Copy the model's name</source>
+   <translation>复制模型名称(&amp;C)</translation>
+  </message>
+  <message>
+   <source>&amp;Pin the sample rubric</source>
+   <translation>固定示例评分标准(&amp;P)</translation>
+  </message>
+  <message>
+   <source>A pin</source>
+   <translation>固定项</translation>
+  </message>
+  <message>
+   <source>A pin is a text that many requests begin with: instructions, a rubric, a handbook. Pinfill evaluates it once and keeps it warm; requests that begin with it start at once.</source>
+   <translation>固定项是许多请求共同的开头：说明、评分标准或手册。Pinfill 只计算一次并使其保持温热；以它开头的请求会立即开始。</translation>
+  </message>
+  <message>
+   <source>A pin is made for a model. Go back and load one first.</source>
+   <translation>固定项是为某个模型创建的。请返回上一步，先加载模型。</translation>
+  </message>
+  <message>
+   <source>Pin a &amp;document of mine...</source>
+   <translation>固定我的文档(&amp;D)...</translation>
+  </message>
+  <message>
+   <source>Pinfill comes with a sample: a rubric for rating short essays, about 1,900 tokens.</source>
+   <translation>Pinfill 附带一个示例：短文评分标准，约 1,900 个 token。</translation>
+  </message>
+  <message>
+   <source>The rubric is being read...</source>
+   <translation>正在读取评分标准...</translation>
+  </message>
+  <message>
+   <source>{} cannot be used. {}</source>
+   <translation>无法使用 {}。{}</translation>
+  </message>
+  <message>
+   <source>{} is being prefilled: {}.</source>
+   <translation>正在预填充 {}：{}。</translation>
+  </message>
+  <message>
+   <source>{} is pinned: {} that are not evaluated again. To use it, choose this model in any program: {}</source>
+   <translation>{} 已固定：{} 无需再次计算。要使用它，请在任意程序中选择此模型：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinTextDialog</name>
+  <message>
+   <source>&amp;Text, put in front of every request that uses it</source>
+   <translation>文本，置于每个使用它的请求之前(&amp;T)</translation>
+  </message>
+  <message>
+   <source>Paste &amp;clipboard</source>
+   <translation>粘贴剪贴板(&amp;C)</translation>
+  </message>
+  <message>
+   <source>Pin text</source>
+   <translation>固定文本</translation>
+  </message>
+  <message>
+   <source>The text is too long: at most {} characters.</source>
+   <translation>文本太长：最多 {} 个字符。</translation>
+  </message>
+  <message>
+   <source>Type or paste the text to pin.</source>
+   <translation>请键入或粘贴要固定的文本。</translation>
+  </message>
+  <message>
+   <source>{} characters</source>
+   <translation>{} 个字符</translation>
+  </message>
+ </context>
+ <context>
+  <name>Pinning</name>
+  <message>
+   <source>&amp;Change it...</source>
+   <translation>更改(&amp;C)...</translation>
+  </message>
+  <message>
+   <source>Reading {} files for {}.</source>
+   <translation>正在读取 {} 个文件，用于 {}。</translation>
+  </message>
+  <message>
+   <source>Reading {} for {}.</source>
+   <translation>正在读取 {}，用于 {}。</translation>
+  </message>
+  <message>
+   <source>The request cannot be pinned. {}</source>
+   <translation>无法固定该请求。{}</translation>
+  </message>
+  <message>
+   <source>The text of this request is not remembered any more. Send it again, then pin it.</source>
+   <translation>已不再保留此请求的文本。请重新发送，然后再固定。</translation>
+  </message>
+  <message>
+   <source>{} was not pinned. {}</source>
+   <translation>未固定 {}。{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixActions</name>
+  <message>
+   <source>&amp;Copy model name</source>
+   <translation>复制模型名称(&amp;C)</translation>
+  </message>
+  <message>
+   <source>&amp;Evict</source>
+   <translation>移除(&amp;E)</translation>
+  </message>
+  <message>
+   <source>&amp;Pin this...</source>
+   <translation>固定此项(&amp;P)...</translation>
+  </message>
+  <message>
+   <source>&amp;Refresh</source>
+   <translation>刷新(&amp;R)</translation>
+  </message>
+  <message>
+   <source>&amp;Unpin</source>
+   <translation>取消固定(&amp;U)</translation>
+  </message>
+  <message>
+   <source>&amp;Unpin and evict</source>
+   <translation>取消固定并移除(&amp;U)</translation>
+  </message>
+  <message>
+   <source>&amp;Verify</source>
+   <translation>验证(&amp;V)</translation>
+  </message>
+  <message>
+   <source>Pin clipboard...</source>
+   <translation>固定剪贴板...</translation>
+  </message>
+  <message>
+   <source>Re&amp;name</source>
+   <translation>重命名(&amp;N)</translation>
+  </message>
+  <message>
+   <source>Refresh by itself when a file changes</source>
+   <translation>文件更改时自动刷新</translation>
+  </message>
+  <message>
+   <source>Revea&amp;l</source>
+   <translation>在文件夹中显示(&amp;L)</translation>
+  </message>
+  <message>
+   <source>Undo</source>
+   <translation>撤销</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixBar</name>
+  <message>
+   <source>&amp;Evict all that is not pinned</source>
+   <translation>移除所有未固定的前缀(&amp;E)</translation>
+  </message>
+  <message>
+   <source>&amp;More</source>
+   <translation>更多(&amp;M)</translation>
+  </message>
+  <message>
+   <source>Pin &amp;clipboard...</source>
+   <translation>固定剪贴板(&amp;C)...</translation>
+  </message>
+  <message>
+   <source>Pin &amp;file...</source>
+   <translation>固定文件(&amp;F)...</translation>
+  </message>
+  <message>
+   <source>Pin &amp;text...</source>
+   <translation>固定文本(&amp;T)...</translation>
+  </message>
+  <message>
+   <source>Pin a recent &amp;request</source>
+   <translation>固定最近的请求(&amp;R)</translation>
+  </message>
+  <message>
+   <source>Search</source>
+   <translation>搜索</translation>
+  </message>
+  <message>
+   <source>Search prefixes</source>
+   <translation>搜索前缀</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixDetail</name>
+  <message>
+   <source>&amp;Copy</source>
+   <translation>复制(&amp;C)</translation>
+  </message>
+  <message>
+   <source>(no words)</source>
+   <translation>（无文字）</translation>
+  </message>
+  <message>
+   <source>NOT equal to a cold run, {}</source>
+   <translation>与冷运行不一致，{}</translation>
+  </message>
+  <message>
+   <source>Nothing selected</source>
+   <translation>未选择任何项</translation>
+  </message>
+  <message>
+   <source>Part of a pin.</source>
+   <translation>属于某个固定项。</translation>
+  </message>
+  <message>
+   <source>Refresh by itself</source>
+   <translation>自动刷新</translation>
+  </message>
+  <message>
+   <source>Select a prefix to see where it comes from, and what can be done with it.</source>
+   <translation>选择一个前缀，查看它的来源以及可以执行的操作。</translation>
+  </message>
+  <message>
+   <source>Sent by {}</source>
+   <translation>由 {} 发送</translation>
+  </message>
+  <message>
+   <source>made for {}; Refresh makes it for the loaded model</source>
+   <translation>为 {} 创建；刷新后适用于已加载的模型</translation>
+  </message>
+  <message>
+   <source>not on disk: a restart prefills it again</source>
+   <translation>不在磁盘上：重启后重新预填充</translation>
+  </message>
+  <message>
+   <source>shares {} with others</source>
+   <translation>与其他项共享 {}</translation>
+  </message>
+  <message>
+   <source>use as model: {}</source>
+   <translation>用作模型：{}</translation>
+  </message>
+  <message>
+   <source>verified equal to a cold run, {}</source>
+   <translation>已验证与冷运行一致，{}</translation>
+  </message>
+  <message>
+   <source>{} files: {}</source>
+   <translation>{} 个文件：{}</translation>
+  </message>
+  <message>
+   <source>{} in memory</source>
+   <translation>内存占用 {}</translation>
+  </message>
+  <message>
+   <source>{} of prefill for each hit</source>
+   <translation>每次命中节省 {} 的预填充</translation>
+  </message>
+  <message>
+   <source>{} of prefill saved</source>
+   <translation>节省了 {} 的预填充</translation>
+  </message>
+  <message>
+   <source>{} on disk</source>
+   <translation>磁盘占用 {}</translation>
+  </message>
+  <message>
+   <source>{} selected</source>
+   <translation>已选择 {} 项</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixTable</name>
+  <message>
+   <source>evicted soon</source>
+   <translation>即将移除</translation>
+  </message>
+  <message>
+   <source>unpinned soon</source>
+   <translation>即将取消固定</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixView</name>
+  <message>
+   <source>Columns</source>
+   <translation>列</translation>
+  </message>
+  <message>
+   <source>Prefixes</source>
+   <translation>前缀</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixWork</name>
+  <message>
+   <source>A name needs Latin letters or digits: it becomes part of a model's name.</source>
+   <translation>名称需要包含拉丁字母或数字：它会成为模型名称的一部分。</translation>
+  </message>
+  <message>
+   <source>Comparing {} with a cold run, which takes as long as its prefill</source>
+   <translation>正在将 {} 与冷运行比较，所需时间与预填充相同</translation>
+  </message>
+  <message>
+   <source>Copied. Use {} as the model.</source>
+   <translation>已复制。请将 {} 用作模型。</translation>
+  </message>
+  <message>
+   <source>It cannot be shown</source>
+   <translation>无法显示</translation>
+  </message>
+  <message>
+   <source>Reading the files of {} again.</source>
+   <translation>正在重新读取 {} 的文件。</translation>
+  </message>
+  <message>
+   <source>Tell the programs that use it: their model is {} now.</source>
+   <translation>请告知使用它的程序：它们的模型现在是 {}。</translation>
+  </message>
+  <message>
+   <source>about {}</source>
+   <translation>约 {}</translation>
+  </message>
+  <message>
+   <source>and {} more</source>
+   <translation>以及另外 {} 个</translation>
+  </message>
+  <message>
+   <source>{} could not be changed</source>
+   <translation>无法更改 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be refreshed</source>
+   <translation>无法刷新 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be renamed</source>
+   <translation>无法重命名 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be verified. {}</source>
+   <translation>无法验证 {}。{}</translation>
+  </message>
+  <message>
+   <source>{} is NOT equal to a cold run (log probabilities differ by {}). Refresh it, and report this.</source>
+   <translation>{} 与冷运行不一致（对数概率相差 {}）。请刷新它并报告此问题。</translation>
+  </message>
+  <message>
+   <source>{} is called {} now.</source>
+   <translation>{} 现在名为 {}。</translation>
+  </message>
+  <message>
+   <source>{} is equal to a cold run: {} tokens compared, first word after {} instead of {}.</source>
+   <translation>{} 与冷运行一致：比较了 {} 个 token，首个词在 {} 后出现，而不是 {}。</translation>
+  </message>
+  <message>
+   <source>{} more to go</source>
+   <translation>还剩 {} 项</translation>
+  </message>
+ </context>
+ <context>
+  <name>PrefixesPage</name>
+  <message>
+   <source>1 file</source>
+   <translation>1 个文件</translation>
+  </message>
+  <message>
+   <source>Asking the service what it has cached.</source>
+   <translation>正在询问服务缓存了什么。</translation>
+  </message>
+  <message>
+   <source>Choose a model</source>
+   <translation>选择模型</translation>
+  </message>
+  <message>
+   <source>Clear the search</source>
+   <translation>清除搜索</translation>
+  </message>
+  <message>
+   <source>Drop to pin this text</source>
+   <translation>松开以固定此文本</translation>
+  </message>
+  <message>
+   <source>Drop to pin {}</source>
+   <translation>松开以固定 {}</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one, then pin what is to be kept warm for it.</source>
+   <translation>尚未加载模型。请先加载一个，然后固定要为它保持温热的内容。</translation>
+  </message>
+  <message>
+   <source>Nothing here has all of these words: "{}".</source>
+   <translation>这里没有同时包含这些词的项：“{}”。</translation>
+  </message>
+  <message>
+   <source>Nothing pinned yet. Drop a document here, or pin the prompt of a running agent.</source>
+   <translation>尚未固定任何内容。请将文档拖放到这里，或固定正在运行的智能体的提示。</translation>
+  </message>
+  <message>
+   <source>Pin a document...</source>
+   <translation>固定文档...</translation>
+  </message>
+  <message>
+   <source>Pin a prompt...</source>
+   <translation>固定提示...</translation>
+  </message>
+  <message>
+   <source>Prefixes</source>
+   <translation>前缀</translation>
+  </message>
+  <message>
+   <source>Start the service</source>
+   <translation>启动服务</translation>
+  </message>
+  <message>
+   <source>The service is not running ({}). Prefixes are shown while it does.</source>
+   <translation>服务未运行（{}）。服务运行时会显示前缀。</translation>
+  </message>
+  <message>
+   <source>The service is {}. Prefixes are shown when it is ready.</source>
+   <translation>服务状态：{}。就绪后会显示前缀。</translation>
+  </message>
+  <message>
+   <source>{} files</source>
+   <translation>{} 个文件</translation>
+  </message>
+ </context>
+ <context>
+  <name>Removals</name>
+  <message>
+   <source>1 prefix</source>
+   <translation>1 个前缀</translation>
+  </message>
+  <message>
+   <source>Needs {} of prefill next time.</source>
+   <translation>下次需要 {} 的预填充。</translation>
+  </message>
+  <message>
+   <source>Un&amp;do</source>
+   <translation>撤销(&amp;D)</translation>
+  </message>
+  <message>
+   <source>{} of {} could not be given up. {}</source>
+   <translation>{} 项（共 {} 项）无法放弃。{}</translation>
+  </message>
+  <message>
+   <source>{} pinned and {} cached prefixes</source>
+   <translation>{} 个已固定和 {} 个已缓存的前缀</translation>
+  </message>
+  <message>
+   <source>{} pins</source>
+   <translation>{} 个固定项</translation>
+  </message>
+  <message>
+   <source>{} prefixes</source>
+   <translation>{} 个前缀</translation>
+  </message>
+  <message>
+   <source>{} will be evicted in {}.</source>
+   <translation>{} 将在 {} 后移除。</translation>
+  </message>
+  <message>
+   <source>{} will be given up in {}. Your files stay.</source>
+   <translation>{} 将在 {} 后放弃。您的文件会保留。</translation>
+  </message>
+  <message>
+   <source>{} will be unpinned in {}. Your files stay; what Pinfill keeps of them goes.</source>
+   <translation>{} 将在 {} 后取消固定。您的文件会保留；Pinfill 为其保存的内容将被删除。</translation>
+  </message>
+ </context>
+ <context>
+  <name>RuleOffer</name>
+  <message>
+   <source>&amp;Turn on</source>
+   <translation>启用(&amp;T)</translation>
+  </message>
+  <message>
+   <source>&amp;Why</source>
+   <translation>原因(&amp;W)</translation>
+  </message>
+  <message>
+   <source>The rule "{}" is on: it counts for requests from now on.</source>
+   <translation>规则“{}”已启用：从现在起对请求生效。</translation>
+  </message>
+  <message>
+   <source>The rule "{}" was not turned on. {}</source>
+   <translation>未能启用规则“{}”。{}</translation>
+  </message>
+  <message>
+   <source>Turn on the rule "{}"?</source>
+   <translation>启用规则“{}”？</translation>
+  </message>
+ </context>
+ <context>
+  <name>RulesSection</name>
+  <message>
+   <source>Rules for stable prompts</source>
+   <translation>稳定提示的规则</translation>
+  </message>
+  <message>
+   <source>What they change in requests before they become prompts, so that less has to be prefilled.</source>
+   <translation>请求成为提示之前对其所做的更改，以减少预填充。</translation>
+  </message>
+ </context>
+ <context>
+  <name>SavingsPage</name>
+  <message>
+   <source>&amp;Export...</source>
+   <translation>导出(&amp;E)...</translation>
+  </message>
+  <message>
+   <source>&amp;Show</source>
+   <translation>显示(&amp;S)</translation>
+  </message>
+  <message>
+   <source>Asking the service.</source>
+   <translation>正在询问服务。</translation>
+  </message>
+  <message>
+   <source>Choose another &amp;place</source>
+   <translation>选择其他位置(&amp;P)</translation>
+  </message>
+  <message>
+   <source>Export savings</source>
+   <translation>导出节省情况</translation>
+  </message>
+  <message>
+   <source>Go to the &amp;prefixes</source>
+   <translation>转到前缀(&amp;P)</translation>
+  </message>
+  <message>
+   <source>Last 30 days</source>
+   <translation>最近 30 天</translation>
+  </message>
+  <message>
+   <source>Last 7 days</source>
+   <translation>最近 7 天</translation>
+  </message>
+  <message>
+   <source>Nothing was asked in the last 7 days.</source>
+   <translation>最近 7 天没有任何请求。</translation>
+  </message>
+  <message>
+   <source>Nothing was saved yet. Pin what many prompts begin with, and send some that do.</source>
+   <translation>尚未节省任何内容。请固定许多提示共同的开头，然后发送几个这样的请求。</translation>
+  </message>
+  <message>
+   <source>Savings</source>
+   <translation>节省</translation>
+  </message>
+  <message>
+   <source>Savings are shown while it runs.</source>
+   <translation>服务运行时会显示节省情况。</translation>
+  </message>
+  <message>
+   <source>Show the last &amp;30 days</source>
+   <translation>显示最近 30 天(&amp;3)</translation>
+  </message>
+  <message>
+   <source>Tables for spreadsheets (*.csv)</source>
+   <translation>电子表格文件 (*.csv)</translation>
+  </message>
+  <message>
+   <source>{} is written.</source>
+   <translation>{} 已写入。</translation>
+  </message>
+  <message>
+   <source>{} of prefill saved this month</source>
+   <translation>本月节省了 {} 的预填充</translation>
+  </message>
+  <message>
+   <source>{} of prefill saved this week</source>
+   <translation>本周节省了 {} 的预填充</translation>
+  </message>
+  <message>
+   <source>{} requests; {} of {} prompt tokens came from the cache; the others took {} of prefill.</source>
+   <translation>{} 个请求；{}/{} 个提示 token 来自缓存；其余的预填充用时 {}。</translation>
+  </message>
+  <message>
+   <source>{} was not written: {}. Choose another place.</source>
+   <translation>{} 未写入：{}。请选择其他位置。</translation>
+  </message>
+ </context>
+ <context>
+  <name>SavingsPlots</name>
+  <message>
+   <source>Prefill before the first word, mean for a request, in {}</source>
+   <translation>首个词之前的预填充，每个请求的平均值，单位 {}</translation>
+  </message>
+  <message>
+   <source>Prefill saved by day and pin</source>
+   <translation>按日期和固定项统计的已节省预填充</translation>
+  </message>
+  <message>
+   <source>Prefill saved by day, in {}</source>
+   <translation>按日期统计的已节省预填充，单位 {}</translation>
+  </message>
+  <message>
+   <source>Prefill with and without what is cached, by pin</source>
+   <translation>有缓存和无缓存时的预填充，按固定项</translation>
+  </message>
+  <message>
+   <source>cached</source>
+   <translation>已缓存</translation>
+  </message>
+  <message>
+   <source>not cached</source>
+   <translation>未缓存</translation>
+  </message>
+  <message>
+   <source>others</source>
+   <translation>其他</translation>
+  </message>
+ </context>
+ <context>
+  <name>SelfTest</name>
+  <message>
+   <source>It ended without a word.</source>
+   <translation>它未输出任何内容就结束了。</translation>
+  </message>
+ </context>
+ <context>
+  <name>SelfTestDialog</name>
+  <message>
+   <source>&amp;Copy report</source>
+   <translation>复制报告(&amp;C)</translation>
+  </message>
+  <message>
+   <source>All is well: the answer from the cache is the same, first word after {} instead of {}.</source>
+   <translation>一切正常：缓存给出的回答相同，首个词在 {} 后出现，而不是 {}。</translation>
+  </message>
+  <message>
+   <source>Answers come, but nothing was cached. Please report this, with the text below.</source>
+   <translation>能够得到回答，但没有任何内容被缓存。请附上下面的文本报告此问题。</translation>
+  </message>
+  <message>
+   <source>Looks at the machine, loads the model, and asks it the same thing twice...</source>
+   <translation>正在检查本机、加载模型，并向它提出两次相同的问题...</translation>
+  </message>
+  <message>
+   <source>No answer came, so nothing could be compared.</source>
+   <translation>没有得到回答，因此无法比较。</translation>
+  </message>
+  <message>
+   <source>Report</source>
+   <translation>报告</translation>
+  </message>
+  <message>
+   <source>Self-test</source>
+   <translation>自检</translation>
+  </message>
+  <message>
+   <source>The answer from the cache is another one. Please report this, with the text below.</source>
+   <translation>缓存给出的回答不同。请附上下面的文本报告此问题。</translation>
+  </message>
+  <message>
+   <source>The self-test failed. {}</source>
+   <translation>自检失败。{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>SettingsPage</name>
+  <message>
+   <source>&amp;Restart service</source>
+   <translation>重启服务(&amp;R)</translation>
+  </message>
+  <message>
+   <source>Changed, and counts from the service's next start: {}. A restart ends requests under way.</source>
+   <translation>已更改，从服务下次启动起生效：{}。重启会中断正在进行的请求。</translation>
+  </message>
+  <message>
+   <source>Set by the variable {}, which wins over what is chosen here.</source>
+   <translation>由变量 {} 设置，优先于此处的选择。</translation>
+  </message>
+  <message>
+   <source>Settings</source>
+   <translation>设置</translation>
+  </message>
+  <message>
+   <source>The settings cannot be read, so they are not shown. Mend settings.toml: {}</source>
+   <translation>无法读取设置，因此未显示。请修正 settings.toml：{}</translation>
+  </message>
+  <message>
+   <source>context length</source>
+   <translation>上下文长度</translation>
+  </message>
+  <message>
+   <source>network</source>
+   <translation>网络</translation>
+  </message>
+  <message>
+   <source>port</source>
+   <translation>端口</translation>
+  </message>
+  <message>
+   <source>threads</source>
+   <translation>线程</translation>
+  </message>
+ </context>
+ <context>
+  <name>SourceWatching</name>
+  <message>
+   <source>The files of pins cannot be watched</source>
+   <translation>无法监视固定项的文件</translation>
+  </message>
+  <message>
+   <source>{}. A pin whose file has changed is refreshed only when you ask for it.</source>
+   <translation>{}。文件已更改的固定项只有在您要求时才会刷新。</translation>
+  </message>
+ </context>
+ <context>
+  <name>StatusLine</name>
+  <message>
+   <source>Memory for cached prefixes</source>
+   <translation>缓存前缀所用内存</translation>
+  </message>
+  <message>
+   <source>{} of {}</source>
+   <translation>{}，共 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>Step</name>
+  <message>
+   <source>&amp;Start the service</source>
+   <translation>启动服务(&amp;S)</translation>
+  </message>
+  <message>
+   <source>The service is not running ({}). {}</source>
+   <translation>服务未运行（{}）。{}</translation>
+  </message>
+  <message>
+   <source>The service is {}.</source>
+   <translation>服务状态：{}。</translation>
+  </message>
+ </context>
+ <context>
+  <name>Supervisor</name>
+  <message>
+   <source>It did not answer {} times in a row.</source>
+   <translation>它连续 {} 次没有应答。</translation>
+  </message>
+  <message>
+   <source>It was not ready after {}.</source>
+   <translation>它在 {} 后仍未就绪。</translation>
+  </message>
+  <message>
+   <source>No port from {} on is free. Set another one in settings.toml.</source>
+   <translation>从 {} 起没有空闲端口。请在 settings.toml 中设置其他端口。</translation>
+  </message>
+  <message>
+   <source>The service at {} hangs. {} Restart it.</source>
+   <translation>{} 上的服务没有响应。{} 请重启它。</translation>
+  </message>
+  <message>
+   <source>The service cannot be started: {}.</source>
+   <translation>无法启动服务：{}。</translation>
+  </message>
+  <message>
+   <source>The service ended {} times in a row.</source>
+   <translation>服务连续 {} 次结束。</translation>
+  </message>
+  <message>
+   <source>The service has ended. It was not started by this window.</source>
+   <translation>服务已结束。它不是由此窗口启动的。</translation>
+  </message>
+  <message>
+   <source>{} cannot be used: {}.</source>
+   <translation>无法使用 {}：{}。</translation>
+  </message>
+ </context>
+ <context>
+  <name>Tray</name>
+  <message>
+   <source>1 pin warm</source>
+   <translation>1 个固定项已温热</translation>
+  </message>
+  <message>
+   <source>{} pins warm</source>
+   <translation>{} 个固定项已温热</translation>
+  </message>
+  <message>
+   <source>{} saved today</source>
+   <translation>今天节省了 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>TrayActions</name>
+  <message>
+   <source>Copied</source>
+   <translation>已复制</translation>
+  </message>
+  <message>
+   <source>Equal to a cold run: {} tokens compared, {} instead of {}.</source>
+   <translation>与冷运行一致：比较了 {} 个 token，用时 {}，而不是 {}。</translation>
+  </message>
+  <message>
+   <source>Evict</source>
+   <translation>移除</translation>
+  </message>
+  <message>
+   <source>Evict {} unpinned prefixes, {}? Needs up to {} of prefill when they are asked for again.</source>
+   <translation>移除 {} 个未固定的前缀（{}）？再次请求它们时最多需要 {} 的预填充。</translation>
+  </message>
+  <message>
+   <source>It differs from a cold run by {}. Refresh it, and report this.</source>
+   <translation>它与冷运行相差 {}。请刷新它并报告此问题。</translation>
+  </message>
+  <message>
+   <source>Needs {} of prefill to get it back.</source>
+   <translation>需要 {} 的预填充才能恢复。</translation>
+  </message>
+  <message>
+   <source>Nothing could be evicted</source>
+   <translation>无法移除任何内容</translation>
+  </message>
+  <message>
+   <source>Starting with the computer could not be changed</source>
+   <translation>无法更改随计算机启动的设置</translation>
+  </message>
+  <message>
+   <source>Unpin</source>
+   <translation>取消固定</translation>
+  </message>
+  <message>
+   <source>Unpin {}?</source>
+   <translation>取消固定 {}？</translation>
+  </message>
+  <message>
+   <source>Use {} as the model.</source>
+   <translation>请将 {} 用作模型。</translation>
+  </message>
+  <message>
+   <source>{} could not be loaded</source>
+   <translation>无法加载 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be refreshed</source>
+   <translation>无法刷新 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be unpinned</source>
+   <translation>无法取消固定 {}</translation>
+  </message>
+  <message>
+   <source>{} could not be verified</source>
+   <translation>无法验证 {}</translation>
+  </message>
+  <message>
+   <source>{} is not equal to a cold run</source>
+   <translation>{} 与冷运行不一致</translation>
+  </message>
+  <message>
+   <source>{} is verified</source>
+   <translation>{} 已验证</translation>
+  </message>
+ </context>
+ <context>
+  <name>TrayMenu</name>
+  <message>
+   <source>Connect agent</source>
+   <translation>连接智能体</translation>
+  </message>
+  <message>
+   <source>Copy endpoint</source>
+   <translation>复制地址</translation>
+  </message>
+  <message>
+   <source>Copy key</source>
+   <translation>复制密钥</translation>
+  </message>
+  <message>
+   <source>Copy what is to be pinned first.</source>
+   <translation>请先复制要固定的内容。</translation>
+  </message>
+  <message>
+   <source>Evict unpinned...</source>
+   <translation>移除未固定的前缀...</translation>
+  </message>
+  <message>
+   <source>Model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>No model is loaded</source>
+   <translation>尚未加载模型</translation>
+  </message>
+  <message>
+   <source>Nothing pinned yet</source>
+   <translation>尚未固定任何内容</translation>
+  </message>
+  <message>
+   <source>Open Pinfill</source>
+   <translation>打开 Pinfill</translation>
+  </message>
+  <message>
+   <source>Other models...</source>
+   <translation>其他模型...</translation>
+  </message>
+  <message>
+   <source>Pin clipboard...</source>
+   <translation>固定剪贴板...</translation>
+  </message>
+  <message>
+   <source>Pin file...</source>
+   <translation>固定文件...</translation>
+  </message>
+  <message>
+   <source>Pin last request</source>
+   <translation>固定最近的请求</translation>
+  </message>
+  <message>
+   <source>Quit</source>
+   <translation>退出</translation>
+  </message>
+  <message>
+   <source>Quit (the service keeps running)</source>
+   <translation>退出（服务继续运行）</translation>
+  </message>
+  <message>
+   <source>Refresh</source>
+   <translation>刷新</translation>
+  </message>
+  <message>
+   <source>Restart service</source>
+   <translation>重启服务</translation>
+  </message>
+  <message>
+   <source>Start service</source>
+   <translation>启动服务</translation>
+  </message>
+  <message>
+   <source>Start with the computer</source>
+   <translation>随计算机启动</translation>
+  </message>
+  <message>
+   <source>The clipboard holds no text</source>
+   <translation>剪贴板中没有文本</translation>
+  </message>
+  <message>
+   <source>Unpin...</source>
+   <translation>取消固定...</translation>
+  </message>
+  <message>
+   <source>Use (copy model name)</source>
+   <translation>使用（复制模型名称）</translation>
+  </message>
+  <message>
+   <source>Verify</source>
+   <translation>验证</translation>
+  </message>
+  <message>
+   <source>{} more...</source>
+   <translation>还有 {} 项...</translation>
+  </message>
+  <message>
+   <source>{} saved today</source>
+   <translation>今天节省了 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>WindowNotices</name>
+  <message>
+   <source>Port {} is used by {}. Pinfill now listens on {}.</source>
+   <translation>端口 {} 正被{}使用。Pinfill 现在监听端口 {}。</translation>
+  </message>
+  <message>
+   <source>Restart service</source>
+   <translation>重启服务</translation>
+  </message>
+  <message>
+   <source>Start service</source>
+   <translation>启动服务</translation>
+  </message>
+  <message>
+   <source>The running service is Pinfill {}</source>
+   <translation>正在运行的服务是 Pinfill {}</translation>
+  </message>
+  <message>
+   <source>The running service is another version of Pinfill</source>
+   <translation>正在运行的服务是另一个版本的 Pinfill</translation>
+  </message>
+  <message>
+   <source>The service failed. {}</source>
+   <translation>服务出现故障。{}</translation>
+  </message>
+  <message>
+   <source>The service is started again. {}</source>
+   <translation>正在重新启动服务。{}</translation>
+  </message>
+  <message>
+   <source>This desktop has no tray. Pinfill runs while this window is open; closing it quits.</source>
+   <translation>此桌面没有托盘。Pinfill 在此窗口打开期间运行；关闭窗口即退出。</translation>
+  </message>
+  <message>
+   <source>This machine has no keyring, so the API key is kept in {}, which only you can read.</source>
+   <translation>本机没有密钥环，因此 API 密钥保存在 {} 中，只有您可以读取。</translation>
+  </message>
+  <message>
+   <source>another program</source>
+   <translation>另一个程序</translation>
+  </message>
+  <message>
+   <source>another program ({})</source>
+   <translation>另一个程序（{}）</translation>
+  </message>
+  <message>
+   <source>{}, this window is {}. Restart the service to have both the same.</source>
+   <translation>{}，而此窗口是 {}。请重启服务，使两者一致。</translation>
+  </message>
+ </context>
+ <context>
+  <name>_Line</name>
+  <message>
+   <source>Close this notice</source>
+   <translation>关闭此通知</translation>
+  </message>
+ </context>
+ <context>
+  <name>activity</name>
+  <message>
+   <source>And the pin, behind @</source>
+   <translation>以及 @ 之后的固定项</translation>
+  </message>
+  <message>
+   <source>Cached</source>
+   <translation>已缓存</translation>
+  </message>
+  <message>
+   <source>Client</source>
+   <translation>客户端</translation>
+  </message>
+  <message>
+   <source>First word</source>
+   <translation>首个词</translation>
+  </message>
+  <message>
+   <source>How long it took to the first word of the answer</source>
+   <translation>到回答的首个词出现所用的时间</translation>
+  </message>
+  <message>
+   <source>Model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>New</source>
+   <translation>新</translation>
+  </message>
+  <message>
+   <source>Prompt</source>
+   <translation>提示</translation>
+  </message>
+  <message>
+   <source>Time</source>
+   <translation>时间</translation>
+  </message>
+  <message>
+   <source>Why</source>
+   <translation>原因</translation>
+  </message>
+  <message>
+   <source>Why not all of it was cached</source>
+   <translation>为何不是全部来自缓存</translation>
+  </message>
+  <message>
+   <source>answering</source>
+   <translation>正在回答</translation>
+  </message>
+  <message>
+   <source>cancelled</source>
+   <translation>已取消</translation>
+  </message>
+  <message>
+   <source>failed: {}</source>
+   <translation>失败：{}</translation>
+  </message>
+  <message>
+   <source>left what is cached at token {}</source>
+   <translation>在第 {} 个 token 处偏离了缓存</translation>
+  </message>
+  <message>
+   <source>now</source>
+   <translation>现在</translation>
+  </message>
+  <message>
+   <source>running</source>
+   <translation>运行中</translation>
+  </message>
+  <message>
+   <source>{} cached, {} new, of {} tokens</source>
+   <translation>{} 个来自缓存，{} 个为新，共 {} 个 token</translation>
+  </message>
+ </context>
+ <context>
+  <name>agents</name>
+  <message>
+   <source>Agent</source>
+   <translation>智能体</translation>
+  </message>
+  <message>
+   <source>Configuration</source>
+   <translation>配置</translation>
+  </message>
+  <message>
+   <source>Get it: {}</source>
+   <translation>获取方式：{}</translation>
+  </message>
+  <message>
+   <source>Model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>On this machine</source>
+   <translation>在本机上</translation>
+  </message>
+  <message>
+   <source>cannot be read</source>
+   <translation>无法读取</translation>
+  </message>
+  <message>
+   <source>changed since</source>
+   <translation>此后被更改</translation>
+  </message>
+  <message>
+   <source>connected</source>
+   <translation>已连接</translation>
+  </message>
+  <message>
+   <source>found</source>
+   <translation>已找到</translation>
+  </message>
+  <message>
+   <source>not connected</source>
+   <translation>未连接</translation>
+  </message>
+  <message>
+   <source>not found</source>
+   <translation>未找到</translation>
+  </message>
+  <message>
+   <source>to be pasted by hand</source>
+   <translation>需手动粘贴</translation>
+  </message>
+ </context>
+ <context>
+  <name>models</name>
+  <message>
+   <source>Close other programs, or choose a smaller model.</source>
+   <translation>请关闭其他程序，或选择较小的模型。</translation>
+  </message>
+  <message>
+   <source>Context</source>
+   <translation>上下文</translation>
+  </message>
+  <message>
+   <source>How much it takes while it is loaded, of what is free on this computer</source>
+   <translation>加载后占用多少此计算机的可用内存</translation>
+  </message>
+  <message>
+   <source>In memory</source>
+   <translation>内存占用</translation>
+  </message>
+  <message>
+   <source>It does not fit into memory: it needs up to {}, and {} are free. {}</source>
+   <translation>内存容纳不下：最多需要 {}，可用 {}。{}</translation>
+  </message>
+  <message>
+   <source>It fits into memory: it needs up to {}, and {} are free.</source>
+   <translation>内存可以容纳：最多需要 {}，可用 {}。</translation>
+  </message>
+  <message>
+   <source>It is in memory: up to {}.</source>
+   <translation>已在内存中：最多 {}。</translation>
+  </message>
+  <message>
+   <source>Licence</source>
+   <translation>许可证</translation>
+  </message>
+  <message>
+   <source>Memory is tight: it needs up to {}, prefixes may take {} more, and {} are free. Close other programs, or give prefixes less in the settings.</source>
+   <translation>内存紧张：最多需要 {}，前缀还可能占用 {}，可用 {}。请关闭其他程序，或在设置中减少前缀可用的内存。</translation>
+  </message>
+  <message>
+   <source>Model</source>
+   <translation>模型</translation>
+  </message>
+  <message>
+   <source>Size</source>
+   <translation>大小</translation>
+  </message>
+  <message>
+   <source>State</source>
+   <translation>状态</translation>
+  </message>
+  <message>
+   <source>The longest prompt, in tokens</source>
+   <translation>最长的提示，以 token 计</translation>
+  </message>
+  <message>
+   <source>can be pulled</source>
+   <translation>可下载</translation>
+  </message>
+  <message>
+   <source>checking</source>
+   <translation>正在检查</translation>
+  </message>
+  <message>
+   <source>converting</source>
+   <translation>正在转换</translation>
+  </message>
+  <message>
+   <source>copying</source>
+   <translation>正在复制</translation>
+  </message>
+  <message>
+   <source>downloading</source>
+   <translation>正在下载</translation>
+  </message>
+  <message>
+   <source>fits</source>
+   <translation>可容纳</translation>
+  </message>
+  <message>
+   <source>loaded</source>
+   <translation>已加载</translation>
+  </message>
+  <message>
+   <source>loading</source>
+   <translation>正在加载</translation>
+  </message>
+  <message>
+   <source>made by an older Pinfill</source>
+   <translation>由较旧的 Pinfill 创建</translation>
+  </message>
+  <message>
+   <source>on this computer</source>
+   <translation>在此计算机上</translation>
+  </message>
+  <message>
+   <source>pulling</source>
+   <translation>正在下载</translation>
+  </message>
+  <message>
+   <source>stopping</source>
+   <translation>正在停止</translation>
+  </message>
+  <message>
+   <source>tight</source>
+   <translation>紧张</translation>
+  </message>
+  <message>
+   <source>too large</source>
+   <translation>太大</translation>
+  </message>
+  <message>
+   <source>unpacking</source>
+   <translation>正在解压</translation>
+  </message>
+  <message>
+   <source>waiting for another program that works on it</source>
+   <translation>正在等待另一个处理它的程序</translation>
+  </message>
+  <message>
+   <source>waiting until running requests have ended</source>
+   <translation>正在等待进行中的请求结束</translation>
+  </message>
+  <message>
+   <source>{} {}</source>
+   <translation>{} {}</translation>
+  </message>
+  <message>
+   <source>{} {} of {}</source>
+   <translation>{} {}，共 {}</translation>
+  </message>
+  <message>
+   <source>{}, up to {} of {}</source>
+   <translation>{}，最多 {}，共 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>no service</name>
+  <message>
+   <source>&amp;Start the service</source>
+   <translation>启动服务(&amp;S)</translation>
+  </message>
+  <message>
+   <source>Asking the service.</source>
+   <translation>正在询问服务。</translation>
+  </message>
+  <message>
+   <source>The service is not running ({}). {}</source>
+   <translation>服务未运行（{}）。{}</translation>
+  </message>
+  <message>
+   <source>The service is {}. {}</source>
+   <translation>服务状态：{}。{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>prefixes</name>
+  <message>
+   <source>(no words)</source>
+   <translation>（无文字）</translation>
+  </message>
+  <message>
+   <source>Hits</source>
+   <translation>命中</translation>
+  </message>
+  <message>
+   <source>How long ago a request began with it</source>
+   <translation>距上次有请求以它开头的时间</translation>
+  </message>
+  <message>
+   <source>Last</source>
+   <translation>上次</translation>
+  </message>
+  <message>
+   <source>Memory</source>
+   <translation>内存</translation>
+  </message>
+  <message>
+   <source>Name</source>
+   <translation>名称</translation>
+  </message>
+  <message>
+   <source>Prefill saved by the last request</source>
+   <translation>最近一次请求节省的预填充</translation>
+  </message>
+  <message>
+   <source>Prefill saved in all; for what is not pinned: hits times what one saves</source>
+   <translation>总共节省的预填充；对于未固定的前缀：命中次数乘以每次节省的时间</translation>
+  </message>
+  <message>
+   <source>Prefill saved today</source>
+   <translation>今天节省的预填充</translation>
+  </message>
+  <message>
+   <source>Requests that began with it</source>
+   <translation>以它开头的请求</translation>
+  </message>
+  <message>
+   <source>Saved today</source>
+   <translation>今天节省</translation>
+  </message>
+  <message>
+   <source>Shared</source>
+   <translation>共享</translation>
+  </message>
+  <message>
+   <source>Source</source>
+   <translation>来源</translation>
+  </message>
+  <message>
+   <source>State</source>
+   <translation>状态</translation>
+  </message>
+  <message>
+   <source>The files it was pinned from, or the program that sent it</source>
+   <translation>固定时所用的文件，或发送它的程序</translation>
+  </message>
+  <message>
+   <source>Tokens</source>
+   <translation>Token 数</translation>
+  </message>
+  <message>
+   <source>Tokens that others begin with, too</source>
+   <translation>其他项也以此开头的 token</translation>
+  </message>
+  <message>
+   <source>Total</source>
+   <translation>总计</translation>
+  </message>
+  <message>
+   <source>Used</source>
+   <translation>使用</translation>
+  </message>
+  <message>
+   <source>What is shared with others counts for each of them.</source>
+   <translation>与其他项共享的部分会计入每一项。</translation>
+  </message>
+  <message>
+   <source>cached</source>
+   <translation>已缓存</translation>
+  </message>
+  <message>
+   <source>conversation</source>
+   <translation>对话</translation>
+  </message>
+  <message>
+   <source>in use</source>
+   <translation>使用中</translation>
+  </message>
+  <message>
+   <source>on disk</source>
+   <translation>在磁盘上</translation>
+  </message>
+  <message>
+   <source>plain text</source>
+   <translation>纯文本</translation>
+  </message>
+  <message>
+   <source>text</source>
+   <translation>文本</translation>
+  </message>
+  <message>
+   <source>{} s</source>
+   <translation>{} 秒</translation>
+  </message>
+  <message>
+   <source>{}, {} left</source>
+   <translation>{}，还剩 {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>reveal</name>
+  <message>
+   <source>There is no file manager to show {} with.</source>
+   <translation>没有可用来显示 {} 的文件管理器。</translation>
+  </message>
+  <message>
+   <source>{} cannot be looked at: {}.</source>
+   <translation>无法查看 {}：{}。</translation>
+  </message>
+  <message>
+   <source>{} is gone. Put it back, or pin another file in its place.</source>
+   <translation>{} 已不存在。请将它放回，或改为固定其他文件。</translation>
+  </message>
+ </context>
+ <context>
+  <name>savings</name>
+  <message>
+   <source>Cached</source>
+   <translation>已缓存</translation>
+  </message>
+  <message>
+   <source>Day</source>
+   <translation>日期</translation>
+  </message>
+  <message>
+   <source>Pin</source>
+   <translation>固定项</translation>
+  </message>
+  <message>
+   <source>Prefill done</source>
+   <translation>已执行的预填充</translation>
+  </message>
+  <message>
+   <source>Prefill saved</source>
+   <translation>节省的预填充</translation>
+  </message>
+  <message>
+   <source>Prompt tokens</source>
+   <translation>提示 token</translation>
+  </message>
+  <message>
+   <source>Requests</source>
+   <translation>请求</translation>
+  </message>
+  <message>
+   <source>not pinned</source>
+   <translation>未固定</translation>
+  </message>
+ </context>
+ <context>
+  <name>states</name>
+  <message>
+   <source>It crashed ({}).</source>
+   <translation>它崩溃了（{}）。</translation>
+  </message>
+  <message>
+   <source>It ended with exit code {}.</source>
+   <translation>它以退出代码 {} 结束。</translation>
+  </message>
+  <message>
+   <source>busy</source>
+   <translation>忙碌</translation>
+  </message>
+  <message>
+   <source>cold</source>
+   <translation>冷</translation>
+  </message>
+  <message>
+   <source>failed</source>
+   <translation>失败</translation>
+  </message>
+  <message>
+   <source>loading the model</source>
+   <translation>正在加载模型</translation>
+  </message>
+  <message>
+   <source>prefilling</source>
+   <translation>正在预填充</translation>
+  </message>
+  <message>
+   <source>queued</source>
+   <translation>排队中</translation>
+  </message>
+  <message>
+   <source>ready</source>
+   <translation>就绪</translation>
+  </message>
+  <message>
+   <source>restarting</source>
+   <translation>正在重启</translation>
+  </message>
+  <message>
+   <source>stale</source>
+   <translation>已过期</translation>
+  </message>
+  <message>
+   <source>starting</source>
+   <translation>正在启动</translation>
+  </message>
+  <message>
+   <source>stopped</source>
+   <translation>已停止</translation>
+  </message>
+  <message>
+   <source>warm</source>
+   <translation>温热</translation>
+  </message>
+ </context>
+ <context>
+  <name>units</name>
+  <message>
+   <source>now</source>
+   <translation>现在</translation>
+  </message>
+  <message>
+   <source>{} %</source>
+   <translation>{} %</translation>
+  </message>
+  <message>
+   <source>{} GB</source>
+   <translation>{} GB</translation>
+  </message>
+  <message>
+   <source>{} MB</source>
+   <translation>{} MB</translation>
+  </message>
+  <message>
+   <source>{} bytes</source>
+   <translation>{} 字节</translation>
+  </message>
+  <message>
+   <source>{} d</source>
+   <translation>{} 天</translation>
+  </message>
+  <message>
+   <source>{} h</source>
+   <translation>{} 小时</translation>
+  </message>
+  <message>
+   <source>{} h {} min</source>
+   <translation>{} 小时 {} 分</translation>
+  </message>
+  <message>
+   <source>{} kB</source>
+   <translation>{} kB</translation>
+  </message>
+  <message>
+   <source>{} min</source>
+   <translation>{} 分</translation>
+  </message>
+  <message>
+   <source>{} min {} s</source>
+   <translation>{} 分 {} 秒</translation>
+  </message>
+  <message>
+   <source>{} s</source>
+   <translation>{} 秒</translation>
+  </message>
+  <message>
+   <source>{} token</source>
+   <translation>{} 个 token</translation>
+  </message>
+  <message>
+   <source>{} tokens</source>
+   <translation>{} 个 token</translation>
+  </message>
+  <message>
+   <source>{} tokens/s</source>
+   <translation>{} token/秒</translation>
+  </message>
+ </context>
+</TS>

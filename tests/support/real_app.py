@@ -1,0 +1,42 @@
+"""The whole application on a real service with a tiny model."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from pinfill_app.application import PinfillApplication
+from pinfill_app.plan import make_plan
+from pinfill_app.service_state import ServiceState
+from pinfill_app.supervision_limits import Limits
+from tests.support.desktop import KEY, LIMIT_MILLISECONDS, unused_port
+from tests.support.models import LLAMA
+
+CALM = Limits(probe=500, first_probe=50)
+
+
+@contextmanager
+def real_service(qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PinfillApplication]:
+    """Started, and asked for everything once; stopped at the end. The first steps count as seen."""
+    monkeypatch.setenv("PINFILL_MODEL", str(LLAMA))
+    monkeypatch.setenv("PINFILL_PORT", str(unused_port()))
+    monkeypatch.setenv("PINFILL_API_KEY", KEY)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(os.path.abspath, sys.path)))  # the service has its own folder
+    made = PinfillApplication(home, lambda: make_plan("info"), CALM)
+    made.settings.first_run_done = True
+    made.start(minimised=False)
+    try:
+        qtbot.waitUntil(lambda: made.store.status is not None, timeout=LIMIT_MILLISECONDS)
+        yield made
+    finally:
+        made.quit()
+        qtbot.waitUntil(lambda: made.supervisor.state is ServiceState.STOPPED, timeout=LIMIT_MILLISECONDS)
+        made.window.deleteLater()
+        made.menu.deleteLater()
+        made.deleteLater()

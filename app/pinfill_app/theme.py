@@ -25,6 +25,8 @@ _SCHEMES = {
     Theme.LIGHT: Qt.ColorScheme.Light,
     Theme.DARK: Qt.ColorScheme.Dark,
 }
+_WITH_BOXES = ("QCheckBox", "QMenu")  # neither draws its ground in the window's colour
+_DARKER = 140  # per cent: what Fusion makes of the window's colour for outlines
 
 
 def use_theme(theme: Theme) -> None:
@@ -34,6 +36,25 @@ def use_theme(theme: Theme) -> None:
     QGuiApplication.styleHints().setColorScheme(_SCHEMES[theme])
     if theme is Theme.DARK and not is_dark(QGuiApplication.palette()):  # a platform that has no schemes
         QApplication.setPalette(_dark_palette())
+    outline_boxes()
+
+
+def outline_boxes() -> None:
+    """Makes the outlines of check boxes clear: Fusion's is a shade of the window, on a dark ground next to nothing.
+
+    Belongs to the palette of the moment, and goes with it.
+    """
+    palette = QPalette(QApplication.palette())
+    for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive, QPalette.ColorGroup.Disabled):
+        text, ground = palette.color(group, QPalette.ColorRole.Text), palette.color(group, QPalette.ColorRole.Base)
+        halfway = QColor(*((one + other) // 2 for one, other in zip(_parts(text), _parts(ground), strict=True)))
+        palette.setColor(group, QPalette.ColorRole.Window, halfway.lighter(_DARKER))
+    for name in _WITH_BOXES:
+        QApplication.setPalette(palette, name)  # type: ignore[arg-type]  # PySide wants str, its stubs bytes
+
+
+def _parts(color: QColor) -> tuple[int, int, int]:
+    return color.red(), color.green(), color.blue()
 
 
 def _dark_palette() -> QPalette:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPalette
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from pinfill_app import icons
@@ -23,6 +23,7 @@ from pinfill_app.theme import Theme, cached_color, failure_color, is_dark, proce
 from pinfill_app.tray import Tray
 from pinfill_app.tray_icon import SIZES, Look, Sign, draw
 from pinfill_app.widgets.cached_bar import CachedBar
+from pinfill_app.widgets.elided_label import ElidedLabel
 from pinfill_app.windows.notices import Notice, Notices
 from pinfill_service.api.schemas.manage import PinProgressEvent, Status
 from pinfill_service.resources import resource
@@ -179,3 +180,30 @@ def test_settings_are_kept_and_nonsense_is_the_default(qtbot: QtBot, home: Path)
     fresh = AppSettings(home)
     fresh._values.sync()
     assert (fresh.theme, fresh.log_level, fresh.geometry.isEmpty()) == (Theme.SYSTEM, "info", True)
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+def test_a_box_that_is_not_ticked_is_seen_in_both_themes(qtbot: QtBot, theme: Theme) -> None:
+    use_theme(theme)
+    menu, page = QMenu(), QWidget()
+    qtbot.addWidget(menu)
+    qtbot.addWidget(page)
+    menu.addAction("").setCheckable(True)
+    QVBoxLayout(page).addWidget(QCheckBox())
+    ground = QApplication.palette().color(QPalette.ColorRole.Base)
+    for widget in (menu, page):
+        widget.resize(widget.sizeHint())
+        image = widget.grab().toImage()
+        inside = image.rect().adjusted(3, 3, -3, -3)  # a menu has a frame, which is as clear
+        assert max(contrast(pixel, ground) for pixel in pixels(image.copy(inside))) >= 3, widget  # WCAG 2.2, 1.4.11
+        assert contrast(image.pixelColor(inside.topLeft()), ground) < 1.5  # outside of the box
+
+
+def test_a_label_as_wide_as_it_wants_to_be_shows_all_of_its_text(qtbot: QtBot) -> None:
+    label = ElidedLabel()
+    qtbot.addWidget(label)
+    for length in range(1, 60):
+        text = ("use as model: tiny@rubric " * 3)[:length].strip()
+        label.show_text(text)
+        width = label.sizeHint().width()
+        assert label.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, width) == text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
 
@@ -34,7 +36,8 @@ class ElidedLabel(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(self.fontMetrics().horizontalAdvance(self._text), self.fontMetrics().height())
+        width = QFontMetricsF(self.font()).horizontalAdvance(self._text)
+        return QSize(ceil(width), self.fontMetrics().height())  # rounded down, the text would lose its middle
 
     def minimumSizeHint(self) -> QSize:
         return QSize(4 * self.fontMetrics().averageCharWidth(), self.fontMetrics().height())

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from pinfill_app import icons
-from pinfill_app.theme import GRID
+from pinfill_app.theme import GRID, outline_boxes
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.pages import PAGES
@@ -78,6 +78,7 @@ class MainWindow(QMainWindow):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
+            outline_boxes()
             self._retint()
             icons.retint()
 

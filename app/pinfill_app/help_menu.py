@@ -1,4 +1,4 @@
-"""The window's menu of help: the first steps, the self-test, the log, and what this is."""
+"""The window's menu of help: the first steps, the pages, the self-test, the log, and what this is."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
 
 from pinfill_app.windows.first_run import FirstRun
+from pinfill_app.windows.help_pages import HelpPages
 from pinfill_app.windows.page import Context
 from pinfill_service import __version__
+from pinfill_service.resources import ResourceMissingError
 
 
 class HelpMenu(QMenu):
@@ -21,8 +23,9 @@ class HelpMenu(QMenu):
         self._context, self._window = context, window
         self._first_run: FirstRun | None = None
         self.setTitle(self.tr("&Help"))
-        first = self.addAction(self.tr("&First steps..."), self.show_first_steps)
-        first.setShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents))
+        self.addAction(self.tr("&First steps..."), self.show_first_steps)
+        pages = self.addAction(self.tr("&Help pages"), self._show_pages)
+        pages.setShortcut(QKeySequence(QKeySequence.StandardKey.HelpContents))
         self.addAction(self.tr("&Self-test..."), partial(context.show_page, "log", self_test=True))
         self.addAction(self.tr("&Log"), partial(context.show_page, "log"))
         self.addSeparator()
@@ -35,6 +38,12 @@ class HelpMenu(QMenu):
             self._first_run.finished.connect(self._on_finished)
         self._first_run.show()
         self._first_run.raise_()
+
+    def _show_pages(self) -> None:
+        try:
+            HelpPages(self._window).show()
+        except (ResourceMissingError, OSError) as error:
+            self._context.tell(self.tr("The help pages cannot be shown"), str(error))
 
     def _on_finished(self) -> None:
         self._first_run = None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,8 +17,10 @@ from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.windows.first_run import FirstRun
 from pinfill_app.windows.first_run_pin import NAME
+from pinfill_app.windows.help_pages import HelpPages
 from pinfill_app.windows.log_page import LogPage
 from pinfill_service.api.schemas import manage
+from pinfill_service.resources import resource
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, scripted
 from tests.support.pages import Shown, english, shown, status
 from tests.support.real_app import real_service
@@ -126,7 +129,7 @@ def test_agents_that_are_found_can_be_connected(qtbot: QtBot, home: Path, window
 
 def test_help_has_them_again_once_at_a_time(qtbot: QtBot, window: Window) -> None:
     menu = HelpMenu(window.context, window.page)
-    first, test, log = (action for action in menu.actions()[:3])
+    first, _, test, log = menu.actions()[:4]
     first.trigger()
     first.trigger()
     (steps,) = window.page.findChildren(FirstRun)
@@ -138,6 +141,23 @@ def test_help_has_them_again_once_at_a_time(qtbot: QtBot, window: Window) -> Non
     assert window.pages == [("log", {"self_test": True}), ("log", {})]
     menu.actions()[-1].trigger()
     assert any(widget.windowTitle() == "About Pinfill" for widget in window.page.findChildren(QWidget))
+
+
+def test_every_help_page_can_be_read(window: Window) -> None:
+    pages = HelpMenu(window.context, window.page).actions()[1]
+    pages.trigger()
+    (dialog,) = window.page.findChildren(HelpPages)
+    titles = [dialog.pages.item(row).text() for row in range(dialog.pages.count())]
+    assert len(titles) == len(list(resource("help").glob("*.md"))) > 3
+    shown_texts = set()
+    for row in range(len(titles)):
+        dialog.pages.setCurrentRow(row)
+        assert dialog.text.toPlainText().startswith(titles[row]) and "# " not in dialog.text.toPlainText()[:20]
+        shown_texts.add(dialog.text.toPlainText())
+    assert len(shown_texts) == len(titles)
+    dialog.text.anchorClicked.emit(QUrl("budgets.md"))
+    assert dialog.text.toPlainText().startswith("Memory and disk")
+    dialog.close()
 
 
 def test_the_application_shows_them_at_its_first_start_only(qtbot: QtBot, home: Path) -> None:

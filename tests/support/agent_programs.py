@@ -54,6 +54,13 @@ def program_folder(name: str) -> Path:
         return _on_path(folder, name, found)
 
 
+# What npm says when it cannot reach its registry: no name, no route, no answer, or a certificate of somebody else's.
+UNREACHABLE = (
+    *("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "ERR_SOCKET_TIMEOUT"),
+    *("SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"),
+)
+
+
 def _install(folder: Path, packages: Sequence[str]) -> None:
     npm = shutil.which("npm")
     if npm is None:
@@ -62,7 +69,7 @@ def _install(folder: Path, packages: Sequence[str]) -> None:
     done = subprocess.run(
         [npm, "install", *flags, *packages], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
     )
-    if done.returncode and any(word in done.stderr for word in ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT")):
+    if done.returncode and any(f"npm error code {code}" in done.stderr for code in UNREACHABLE):
         pytest.skip("npm cannot be reached, so the agents' programs cannot be installed")
     assert done.returncode == 0, done.stderr
 

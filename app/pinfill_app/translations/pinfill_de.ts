@@ -498,6 +498,10 @@ mit Cache: {}</translation>
    <translation>&amp;Hilfe</translation>
   </message>
   <message>
+   <source>&amp;Help pages</source>
+   <translation>&amp;Hilfeseiten</translation>
+  </message>
+  <message>
    <source>&amp;Log</source>
    <translation>&amp;Protokoll</translation>
   </message>
@@ -516,6 +520,21 @@ mit Cache: {}</translation>
   <message>
    <source>Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.</source>
    <translation>Pinfill {} hält lange Prompt-Präfixe warm, damit sie nicht noch einmal ausgewertet werden.</translation>
+  </message>
+  <message>
+   <source>The help pages cannot be shown</source>
+   <translation>Die Hilfeseiten können nicht gezeigt werden</translation>
+  </message>
+ </context>
+ <context>
+  <name>HelpPages</name>
+  <message>
+   <source>Help</source>
+   <translation>Hilfe</translation>
+  </message>
+  <message>
+   <source>Help pages</source>
+   <translation>Hilfeseiten</translation>
   </message>
  </context>
  <context>

@@ -498,6 +498,10 @@ with it: {}</source>
    <translation>帮助(&amp;H)</translation>
   </message>
   <message>
+   <source>&amp;Help pages</source>
+   <translation>帮助页面(&amp;H)</translation>
+  </message>
+  <message>
    <source>&amp;Log</source>
    <translation>日志(&amp;L)</translation>
   </message>
@@ -516,6 +520,21 @@ with it: {}</source>
   <message>
    <source>Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.</source>
    <translation>Pinfill {} 让长的提示前缀保持温热，无需再次预填充。</translation>
+  </message>
+  <message>
+   <source>The help pages cannot be shown</source>
+   <translation>无法显示帮助页面</translation>
+  </message>
+ </context>
+ <context>
+  <name>HelpPages</name>
+  <message>
+   <source>Help</source>
+   <translation>帮助</translation>
+  </message>
+  <message>
+   <source>Help pages</source>
+   <translation>帮助页面</translation>
   </message>
  </context>
  <context>

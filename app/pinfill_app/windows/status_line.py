@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 from pinfill_app import units
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
+from pinfill_app.theme import GRID
 from pinfill_app.wording import provider_word, state_word
 
 
@@ -17,6 +18,7 @@ class StatusLine(QStatusBar):
         super().__init__(parent)
         self._store, self._supervisor = store, supervisor
         self.setSizeGripEnabled(False)
+        self.setContentsMargins(GRID, 0, GRID, 0)
         self._state, self._model, self._provider, self._speed, self._memory = (QLabel() for _ in range(5))
         self.addWidget(self._state)
         for label in (self._model, self._provider, self._speed, self._memory):

@@ -1,0 +1,59 @@
+"""The help pages, read in a window of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QSplitter, QTextBrowser, QVBoxLayout, QWidget
+
+from pinfill_app.theme import MARGIN
+from pinfill_service.resources import resource
+
+WIDTH, HEIGHT = 120, 36  # characters, lines
+
+
+class HelpPages(QDialog):
+    """All pages of resources/help, by their titles. Raises ResourceMissingError when there are none."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Help"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.pages = QListWidget()
+        self.pages.setAccessibleName(self.tr("Help pages"))
+        self.text = QTextBrowser(openLinks=False)
+        self.text.anchorClicked.connect(self._follow)
+        self.text.setAccessibleName(self.windowTitle())
+        for path in sorted(resource("help").glob("*.md")):
+            words = path.read_text(encoding="utf-8")
+            item = QListWidgetItem(words.split("\n", 1)[0].lstrip("# ") or path.stem)
+            item.setData(Qt.ItemDataRole.UserRole, str(path))
+            self.pages.addItem(item)
+        self.pages.currentItemChanged.connect(self._show)
+        split = QSplitter()
+        split.setChildrenCollapsible(False)
+        split.addWidget(self.pages)
+        split.addWidget(self.text)
+        split.setStretchFactor(1, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        layout.addWidget(split)
+        width, height = self.fontMetrics().averageCharWidth(), self.fontMetrics().lineSpacing()
+        self.resize(WIDTH * width, HEIGHT * height)
+        self.pages.setMinimumWidth(self.pages.sizeHintForColumn(0) + 2 * MARGIN)
+        self.pages.setCurrentRow(0)
+
+    def _follow(self, link: QUrl) -> None:
+        """Links lead to other pages; those to the web are opened by the system."""
+        for row in range(self.pages.count()):
+            if Path(self.pages.item(row).data(Qt.ItemDataRole.UserRole)).name == link.path():
+                self.pages.setCurrentRow(row)
+                return
+        if link.scheme() in ("http", "https"):
+            QDesktopServices.openUrl(link)
+
+    def _show(self, item: QListWidgetItem) -> None:
+        path = Path(item.data(Qt.ItemDataRole.UserRole))
+        self.text.setMarkdown(path.read_text(encoding="utf-8"))

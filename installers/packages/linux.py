@@ -73,7 +73,7 @@ def _add_share(share: Path, library: Path, release: Release) -> None:
     icons = share / "icons" / "hicolor" / "scalable" / "apps"
     for folder in (icons, share / "applications", share / "man" / "man1"):
         folder.mkdir(parents=True)
-    shutil.copyfile(RESOURCES / "icons" / "pinfill.svg", icons / "pinfill.svg")
+    shutil.copyfile(RESOURCES / "linux" / "pinfill.svg", icons / "pinfill.svg")
     shutil.copyfile(RESOURCES / "linux" / "pinfill.desktop", share / "applications" / "pinfill.desktop")
     (share / "man" / "man1" / "pinfill.1.gz").write_bytes(compressed(_man_page(library, release)))
 

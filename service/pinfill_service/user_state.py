@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import keyring
-
 from pinfill_app.autostart import autostart
 from pinfill_app.autostart.xdg import DesktopFile
 from pinfill_service.agents import LOCAL_AGENTS
 from pinfill_service.agents.agent import LocalAgent
 from pinfill_service.agents.connections import Connections
-from pinfill_service.keys import KEYRING_SERVICE, KEYRING_USER
+from pinfill_service.keys import API_KEY
+from pinfill_service.secret_store import KEYRING_SERVICE, SecretError, SecretStore
 from pinfill_service.state_lock import HOLDER, LOCK
 from pinfill_service.state_version import FILE as VERSION_FILE
 
@@ -27,7 +26,7 @@ _IN_THE_FOLDER = {
     "cached prefixes of pins and sessions": ("kv",),
     "pins, requests and savings": ("ledger.sqlite3*",),
     "settings": ("settings.toml*", "app.ini*"),
-    "key": ("api-key*",),
+    "key": (f"{API_KEY.name}*",),
     "compiled models of NPUs": ("providers",),
     "settings of agents as they were": ("agents",),
     "logs": ("service.log*",),
@@ -40,7 +39,7 @@ _IN_THE_FOLDER = {
 class Kept:
     """Something of one kind. `size` is in bytes, with everything in folders; what a link points to is not counted.
 
-    `remove` raises OSError, AgentError, or what the keyring raises. It deletes a link and never follows it.
+    `remove` raises OSError, AgentError, or SecretError. It deletes a link and never follows it.
     """
 
     kind: str
@@ -58,8 +57,7 @@ def kept(home: Path) -> list[Kept]:
     files = {kind: _matching(home, patterns) for kind, patterns in _IN_THE_FOLDER.items()}
     found += [_files_kept(kind, paths) for kind, paths in files.items() if paths]
     found += _autostart()
-    if _keyring_holds_key():
-        found.append(Kept("key in the system keyring", (f"{KEYRING_SERVICE}, {KEYRING_USER}",), 0, _forget_key))
+    found += _in_keyring("key", API_KEY)
     return found
 
 
@@ -128,12 +126,14 @@ def _autostart() -> list[Kept]:
     return [Kept(_AT_LOG_IN, ("the registry's Run key",), 0, entry.turn_off)] if entry.is_on() else []
 
 
-def _keyring_holds_key() -> bool:
+def _in_keyring(kind: str, secret: SecretStore) -> Iterator[Kept]:
     try:
-        return bool(keyring.get_password(KEYRING_SERVICE, KEYRING_USER))
-    except Exception:  # backends let the errors of D-Bus and of other programs through: there is no keyring to look in
-        return False
+        kept = secret.in_keyring()
+    except SecretError:  # there is no keyring to look in
+        return
+    if kept is not None:
+        yield Kept(f"{kind} in the system keyring", (f"{KEYRING_SERVICE}, {secret.name}",), 0, partial(_forget, secret))
 
 
-def _forget_key() -> None:
-    keyring.delete_password(KEYRING_SERVICE, KEYRING_USER)
+def _forget(secret: SecretStore) -> None:
+    secret.forget_keyring()

@@ -23,6 +23,7 @@ from pinfill_service.models.gguf_file import GgufError
 from pinfill_service.prompt.template import TemplateError
 from pinfill_service.prompt.tokenizer import TokenizerError
 from pinfill_service.resources import ResourceMissingError
+from pinfill_service.secret_store import SecretError
 from pinfill_service.state_lock import StateFolderBusyError
 from pinfill_service.state_version import StateVersionError
 
@@ -32,6 +33,7 @@ _SPEAK_FOR_THEMSELVES = (
     ModelError,
     GgufError,
     KeyringUnavailableError,
+    SecretError,
     UnsafeBindingError,
     RuntimeMissingError,
     LayoutError,

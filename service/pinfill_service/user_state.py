@@ -15,6 +15,7 @@ from pinfill_service.agents import LOCAL_AGENTS
 from pinfill_service.agents.agent import LocalAgent
 from pinfill_service.agents.connections import Connections
 from pinfill_service.keys import API_KEY
+from pinfill_service.models.hub_token import HUB_TOKEN
 from pinfill_service.secret_store import KEYRING_SERVICE, SecretError, SecretStore
 from pinfill_service.state_lock import HOLDER, LOCK
 from pinfill_service.state_version import FILE as VERSION_FILE
@@ -27,6 +28,7 @@ _IN_THE_FOLDER = {
     "pins, requests and savings": ("ledger.sqlite3*",),
     "settings": ("settings.toml*", "app.ini*"),
     "key": (f"{API_KEY.name}*",),
+    HUB_TOKEN.title: (f"{HUB_TOKEN.name}*",),
     "compiled models of NPUs": ("providers",),
     "settings of agents as they were": ("agents",),
     "logs": ("service.log*",),
@@ -57,7 +59,7 @@ def kept(home: Path) -> list[Kept]:
     files = {kind: _matching(home, patterns) for kind, patterns in _IN_THE_FOLDER.items()}
     found += [_files_kept(kind, paths) for kind, paths in files.items() if paths]
     found += _autostart()
-    found += _in_keyring("key", API_KEY)
+    found += [*_in_keyring("key", API_KEY), *_in_keyring(HUB_TOKEN.title, HUB_TOKEN)]
     return found
 
 

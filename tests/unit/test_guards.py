@@ -18,7 +18,6 @@ import pydantic
 import pytest
 from fastapi import FastAPI
 from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked
 
 from pinfill_service.application import create_app, server_config
 from pinfill_service.keys import (
@@ -35,6 +34,7 @@ from pinfill_service.keys import (
 from tests.support.asgi import Exchange
 from tests.support.client import AUTH, KEY, app_with, assert_error, client_for, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Reply
+from tests.support.keyrings import LockedKeyring, MemoryKeyring, PlaintextKeyring
 from tests.support.models import llama_text
 
 
@@ -253,33 +253,6 @@ async def test_the_engine_is_closed_with_the_application(app: FastAPI, engine: F
     async with app.router.lifespan_context(app):
         assert not engine.closed
     assert engine.closed
-
-
-class MemoryKeyring(KeyringBackend):
-    """A key store that forgets everything with the test."""
-
-    priority = 1.0  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-
-class PlaintextKeyring(MemoryKeyring):
-    """Named as the backend of keyrings.alt that writes a plain file."""
-
-
-class LockedKeyring(MemoryKeyring):
-    """One that nobody unlocked when it asked."""
-
-    def get_password(self, service: str, username: str) -> str | None:
-        raise KeyringLocked("dismissed")
 
 
 @pytest.fixture

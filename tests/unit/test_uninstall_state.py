@@ -9,33 +9,23 @@ from pathlib import Path
 
 import keyring
 import pytest
-from keyring.backend import KeyringBackend
 
 from pinfill_service.agents import find_local_agent
 from pinfill_service.agents.agent import Endpoint
 from pinfill_service.agents.connections import Connections
 from pinfill_service.state_lock import state_lock
 from tests.support.command_line import CommandLine, assert_told
+from tests.support.keyrings import MemoryKeyring, TalkativeKeyring, used
 
 
-class MemoryKeyring(KeyringBackend):
-    """Holds one key."""
+class KeptKeyring(MemoryKeyring):
+    """Holds the key and the token, and takes nothing new."""
 
-    priority = 1  # type: ignore[assignment]
-
-    def __init__(self, key: str | None) -> None:
-        super().__init__()
-        self.key = key
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.key if (service, username) == ("pinfill", "api-key") else None
+    def __init__(self) -> None:
+        super().__init__({("pinfill", "api-key"): "a key", ("pinfill", "hugging-face-token"): "hf_a_token"})
 
     def set_password(self, service: str, username: str, password: str) -> None:
         raise AssertionError("makes a key")
-
-    def delete_password(self, service: str, username: str) -> None:
-        assert (service, username) == ("pinfill", "api-key")
-        self.key = None
 
 
 @pytest.fixture
@@ -44,10 +34,8 @@ def pinfill(
 ) -> Iterator[CommandLine]:
     monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    before = keyring.get_keyring()
-    keyring.set_keyring(MemoryKeyring("a key"))
-    yield CommandLine(capsys, monkeypatch)
-    keyring.set_keyring(before)
+    with used(KeptKeyring()):
+        yield CommandLine(capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -63,8 +51,10 @@ def home(tmp_path: Path) -> Path:
     (folder / "models" / "linked").symlink_to(tmp_path / "elsewhere")
     (folder / "kv" / "0123").mkdir(parents=True)
     (folder / "kv" / "0123" / "pin.safetensors").write_bytes(b"x" * 2_000_000)
-    for name in ("ledger.sqlite3", "ledger.sqlite3-wal", "settings.toml", "service.log", "service.log.1", "api-key"):
+    for name in ("ledger.sqlite3", "ledger.sqlite3-wal", "settings.toml", "service.log", "service.log.1"):
         (folder / name).write_text("x")
+    for name in ("api-key", "hugging-face-token", "hugging-face-token.0a1b2c3d"):
+        (folder / name).write_text("hf_a_secret")
     (tmp_path / "config" / "autostart").mkdir(parents=True)
     (tmp_path / "config" / "autostart" / "pinfill.desktop").write_text("[Desktop Entry]\n")
     return folder
@@ -74,16 +64,22 @@ def held_key() -> str | None:
     return keyring.get_password("pinfill", "api-key")
 
 
+def held_token() -> str | None:
+    return keyring.get_password("pinfill", "hugging-face-token")
+
+
 def test_everything_is_shown_and_removed(pinfill: CommandLine, home: Path, tmp_path: Path) -> None:
     outcome = pinfill("uninstall-state", "--yes")
 
     assert outcome.code == 0, outcome
     shown = {line.strip().partition(":")[0] for line in outcome.out.splitlines()}
-    assert {"2.0 MB  cached prefixes of pins and sessions", "-  key in the system keyring"} <= shown
+    in_keyring = {"-  key in the system keyring", "-  Hugging Face token in the system keyring"}
+    assert {"2.0 MB  cached prefixes of pins and sessions", "22 bytes  Hugging Face token"} | in_keyring <= shown
+    assert "hf_a_" not in outcome.out + outcome.err
     assert str(home / "models") in outcome.out
     assert not home.exists()
     assert not (tmp_path / "config" / "autostart" / "pinfill.desktop").exists()
-    assert held_key() is None
+    assert held_key() is None and held_token() is None
     assert (tmp_path / "elsewhere" / "large").exists()
 
 
@@ -178,11 +174,7 @@ def test_a_folder_of_a_newer_version_can_be_removed_too(pinfill: CommandLine, ho
 
 
 def test_a_keyring_that_does_not_answer_does_not_stop_it(pinfill: CommandLine, home: Path) -> None:
-    class Broken(MemoryKeyring):
-        def get_password(self, service: str, username: str) -> str | None:
-            raise RuntimeError("no D-Bus")
-
-    keyring.set_keyring(Broken(None))
+    keyring.set_keyring(TalkativeKeyring())
 
     assert pinfill("uninstall-state", "--yes").code == 0
     assert not home.exists()

@@ -44,8 +44,15 @@ class Machine:
     def hugging_face(self) -> list[Path]:
         """The cache of Hugging Face's programs, by their own rules."""
         named = self._named("HF_HUB_CACHE") or self._named("HUGGINGFACE_HUB_CACHE")
-        home = self._named("HF_HOME") or [path / "huggingface" for path in self._named("XDG_CACHE_HOME")]
-        return _present(named or [path / "hub" for path in home or [self.home / ".cache" / "huggingface"]])
+        return _present(named or [self._hugging_face_home() / "hub"])
+
+    def hugging_face_login(self) -> Path:
+        """The file in which `hf auth login` keeps the user's token."""
+        return (self._named("HF_TOKEN_PATH") or [self._hugging_face_home() / "token"])[0]
+
+    def _hugging_face_home(self) -> Path:
+        named = self._named("HF_HOME") or [path / "huggingface" for path in self._named("XDG_CACHE_HOME")]
+        return (named or [self.home / ".cache" / "huggingface"])[0]
 
     def _named(self, variable: str) -> list[Path]:
         value = self.environment.get(variable)

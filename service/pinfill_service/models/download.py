@@ -21,6 +21,7 @@ from subprocess import DEVNULL
 import httpx
 
 from pinfill_service.models.catalog import CatalogModel, HuggingFaceSource, ModelError, PypiSource
+from pinfill_service.models.hub_access import HubAccess, shown
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a stage ("download", "unpack", ...), how much of it is done and how much there is (None: unknown)."""
@@ -219,8 +220,9 @@ class HubDownload:
     def __init__(
         self, source: HuggingFaceSource, part: Path, progress: Progress, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        endpoint = os.environ.get("HF_ENDPOINT") or HUB
-        self._url = f"{endpoint.rstrip('/')}/{source.repo}/resolve/{source.revision}/{source.file}"
+        self._endpoint = (os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
+        self._url = f"{self._endpoint}/{source.repo}/resolve/{source.revision}/{source.file}"
+        self._repo = source.repo
         self._part = part
         self._etag = part.with_name(part.name + ".etag")
         self._progress = progress
@@ -231,10 +233,13 @@ class HubDownload:
         require_space(self._part.parent, size - self._length())
         best, failures = self._length(), 0
         try:
-            with httpx.Client(follow_redirects=True, timeout=TIMEOUT, headers=IDENTITY) as client:
+            access = HubAccess(self._endpoint, self._repo)
+            with httpx.Client(
+                follow_redirects=True, timeout=TIMEOUT, headers=IDENTITY, mounts=access.mounts()
+            ) as client:
                 while self._length() < size:
                     try:
-                        self._attempt(client, size)
+                        self._attempt(client, access, size)
                         break
                     except RETRIED as error:
                         reason = str(error) or type(error).__name__
@@ -250,20 +255,23 @@ class HubDownload:
     def _length(self) -> int:
         return self._part.stat().st_size if self._part.exists() and self._etag.exists() else 0
 
-    def _attempt(self, client: httpx.Client, size: int) -> None:
+    def _attempt(self, client: httpx.Client, access: HubAccess, size: int) -> None:
         offset = self._length()
-        headers = {}
+        headers = access.headers()
         if offset:
             # If-Range: a server that has another version now sends the whole of it
-            headers = {"Range": f"bytes={offset}-", "If-Range": self._etag.read_text(encoding="utf-8")}
+            headers |= {"Range": f"bytes={offset}-", "If-Range": self._etag.read_text(encoding="utf-8")}
         with client.stream("GET", self._url, headers=headers) as response:
             if response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
                 self._forget()
                 raise TransientError("the server refused to resume")
             if response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error:
                 raise TransientError(f"the server answered {response.status_code}")
+            if access.go_on_without(response):
+                raise TransientError("the server does not accept the token")
             if not response.is_success:
-                raise SourceError(f"the server answered {response.status_code} for {self._url}")
+                words = f"the server answered {response.status_code} for {shown(self._url)}"
+                raise SourceError(f"{words}{access.advice(response)}")
             if response.status_code != httpx.codes.PARTIAL_CONTENT:
                 offset = self._restart(response)
             elif not response.headers.get("Content-Range", "").startswith(f"bytes {offset}-"):

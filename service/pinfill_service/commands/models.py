@@ -13,6 +13,7 @@ import typer
 
 from pinfill_service.commands.console import CommandError, format_bytes, out, print_json
 from pinfill_service.commands.models_show import show_model
+from pinfill_service.commands.models_token import token
 
 if TYPE_CHECKING:
     from pinfill_service.models.found import FoundModel
@@ -150,6 +151,7 @@ def remove(
 
 
 app.command("show")(show_model)
+app.command()(token)
 
 
 def library() -> ModelLibrary:

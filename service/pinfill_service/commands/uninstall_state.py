@@ -24,8 +24,8 @@ def uninstall_state(
 ) -> None:
     """Remove everything that Pinfill keeps for you, after showing what.
 
-    Models, pins, what they saved, settings, logs, the key, and the start at log-in. The program itself stays, and so
-    does what somebody else put into its folder. It must not be running.
+    Models, pins, what they saved, settings, logs, the key, the Hugging Face token, and the start at log-in. The program
+    itself stays, and so does what somebody else put into its folder. It must not be running.
     """
     from pinfill_service.settings import home
     from pinfill_service.state_lock import nobody_else

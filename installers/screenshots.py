@@ -46,7 +46,7 @@ def prepare(folder: Path) -> None:
 
     from tests.support.sample_service import FREE_MEMORY, LOG, MEMORY, NOW
 
-    for name in [name for name in os.environ if name.startswith(("PINFILL_", "XDG_CONFIG"))]:
+    for name in [name for name in os.environ if name.startswith(("PINFILL_", "XDG_C", "HF_"))]:
         del os.environ[name]
     programs, home = folder / "bin", folder / "pinfill"
     programs.mkdir()

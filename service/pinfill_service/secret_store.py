@@ -12,6 +12,8 @@ from enum import Enum, auto
 from pathlib import Path
 
 import keyring
+import keyring.backends.fail
+import keyring.backends.null
 import keyring.errors
 from keyring.backend import KeyringBackend
 
@@ -191,6 +193,15 @@ class SecretStore:
                 unfinished.unlink(missing_ok=True)
         except OSError as error:
             raise SecretError(f"There is no keyring, and {self.path} cannot be written ({error.strerror}).") from error
+
+
+def has_keyring() -> bool:
+    """Whether a secret could be in a keyring. Nobody is asked for a password."""
+    try:
+        with _usable_keyring() as backend:
+            return not isinstance(backend, (keyring.backends.fail.Keyring, keyring.backends.null.Keyring))
+    except KeyringUnusableError:
+        return False
 
 
 @contextmanager

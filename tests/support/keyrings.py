@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import keyring
 from keyring.backend import KeyringBackend
@@ -53,22 +54,33 @@ class TalkativeKeyring(MemoryKeyring):
         raise RuntimeError(f"cannot store {password!r}")
 
 
-class UntouchedKeyring(KeyringBackend):
-    """Fails the test that asks it."""
+class AskedKeyring(MemoryKeyring):
+    """Counts how often it is asked."""
 
-    priority = 1.0  # type: ignore[assignment]
+    asked = 0
 
     def get_password(self, service: str, username: str) -> str | None:
-        raise AssertionError("asked for a password")
+        self.asked += 1
+        return super().get_password(service, username)
 
-    def set_password(self, service: str, username: str, password: str) -> None:
-        raise AssertionError("given a password")
+
+K = TypeVar("K", bound=KeyringBackend)
 
 
 @contextmanager
-def used(backend: KeyringBackend) -> Iterator[KeyringBackend]:
+def used(backend: K) -> Iterator[K]:
     """The system's keyring is this one for a while."""
     before = keyring.get_keyring()
     keyring.set_keyring(backend)
-    yield backend
-    keyring.set_keyring(before)
+    try:
+        yield backend
+    finally:
+        keyring.set_keyring(before)
+
+
+@contextmanager
+def untouched() -> Iterator[None]:
+    """No keyring is asked meanwhile."""
+    with used(AskedKeyring()) as backend:
+        yield
+        assert backend.asked == 0

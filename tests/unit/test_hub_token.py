@@ -17,7 +17,7 @@ from pinfill_service.models.hub_access import HubAccess, shown
 from pinfill_service.models.hub_token import FoundToken, TokenError, TokenPlace, find_token, forget_token, save_token
 from tests.support.command_line import CommandLine, assert_told
 from tests.support.hub import CONTENT, PATH, Hub, ignore, model, serving, used_hub
-from tests.support.keyrings import LockedKeyring, MemoryKeyring, TalkativeKeyring, UntouchedKeyring, used
+from tests.support.keyrings import LockedKeyring, MemoryKeyring, TalkativeKeyring, untouched, used
 
 TOKEN = "hf_ThisIsTheToken0123456789"
 OTHER = "hf_ThisIsAnotherOne01234567"
@@ -82,7 +82,7 @@ def test_without_implicit_tokens_only_the_saved_one_counts(tmp_path: Path, monke
 
 
 def test_the_keyring_is_not_asked_where_that_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    with used(UntouchedKeyring()):
+    with untouched():
         assert find_token(ask_keyring=False) is None
         monkeypatch.setenv("HF_TOKEN", TOKEN)
         assert find_token() == FoundToken(TOKEN, TokenPlace.VARIABLE)
@@ -198,7 +198,7 @@ def test_encrypted_and_on_this_machine_it_is_sent(endpoint: str) -> None:
     "endpoint", ["http://huggingface.co", "http://127.0.0.1.example.org", "http://u:p@127.0.0.1", "ftp://x"]
 )
 def test_elsewhere_it_is_not_even_looked_up(endpoint: str) -> None:
-    with used(UntouchedKeyring()):
+    with untouched():
         assert HubAccess(endpoint, "who/tiny").headers() == {}
 
 
@@ -216,7 +216,7 @@ def test_a_name_and_a_password_in_the_endpoint_are_used_and_not_shown(
 
 def test_nobody_is_asked_before_there_is_a_download(tmp_path: Path) -> None:
     (tmp_path / "tiny.gguf").write_bytes(CONTENT)
-    with used(UntouchedKeyring()):
+    with untouched():
         pull(tmp_path)
 
 

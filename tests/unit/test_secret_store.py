@@ -9,6 +9,7 @@ from pathlib import Path
 
 import keyring
 import keyring.backends.fail
+import keyring.backends.null
 import pytest
 
 from pinfill_service.secret_store import (
@@ -18,6 +19,7 @@ from pinfill_service.secret_store import (
     SecretError,
     SecretPlace,
     SecretStore,
+    has_keyring,
 )
 from tests.support.keyrings import LockedKeyring, MemoryKeyring, PlaintextKeyring, TalkativeKeyring, used
 
@@ -107,8 +109,16 @@ def test_forgetting_deletes_the_file_even_when_the_keyring_does_not_answer(state
 def test_a_backend_that_writes_plain_files_is_no_keyring() -> None:
     store = PlaintextKeyring()
     with used(store):
-        assert SECRET.keep(VALUE) is SecretPlace.FILE and store.kept == {}
+        assert SECRET.keep(VALUE) is SecretPlace.FILE and store.kept == {} and not has_keyring()
         assert SECRET.forget()
+
+
+def test_whether_there_is_a_keyring_is_known_without_asking_it() -> None:
+    with used(LockedKeyring()):
+        assert has_keyring()
+    for none in (keyring.backends.fail.Keyring, keyring.backends.null.Keyring):
+        with used(none()):  # type: ignore[no-untyped-call]
+            assert not has_keyring()
 
 
 def test_what_backends_say_is_told_without_the_secret(caplog: pytest.LogCaptureFixture) -> None:

@@ -17,6 +17,7 @@ from pinfill_app.widgets.heading import heading
 from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.settings_application import ApplicationSection, KeySection
+from pinfill_app.windows.settings_hub import HubSection
 from pinfill_app.windows.settings_service import MemorySection, ModelSection, NetworkSection, RulesSection
 from pinfill_service.api.schemas.manage import SettingsChange, SettingsView
 
@@ -44,6 +45,7 @@ class SettingsPage(Page):
         self.model = ModelSection(self._change)
         self.network = NetworkSection(self._change)
         self.key = KeySection(context)
+        self.hub = HubSection(context, self.notices)
         self.rules = RulesSection(self._change)
         self._service = (self.memory, self.model, self.network)
         self._lay_out()
@@ -56,6 +58,7 @@ class SettingsPage(Page):
 
     def shown(self, **hints: Any) -> None:
         self.application.render_settings()
+        self.hub.look()
         self._load()
 
     def send(self) -> None:
@@ -165,7 +168,7 @@ class SettingsPage(Page):
         sections = QVBoxLayout(inside)
         sections.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
         sections.setSpacing(3 * GRID)
-        for section in (self.application, self.memory, self.model, self.network, self.key, self.rules):
+        for section in (self.application, self.memory, self.model, self.network, self.key, self.hub, self.rules):
             sections.addWidget(section)
         sections.addStretch(1)
         area = QScrollArea(widgetResizable=True)

@@ -19,6 +19,8 @@ FILES = (
 ENVIRONMENT = (
     ("PINFILL_HOME", "The folder that holds everything Pinfill keeps."),
     ("PINFILL_API_KEY", "The key that clients must send, instead of the one in the system's keyring."),
+    ("HF_TOKEN", "The token for gated and private repositories, instead of the one of 'pinfill models token --set'."),
+    ("HF_ENDPOINT", "The hub that models are downloaded from, instead of https://huggingface.co."),
     ("PINFILL_*", "Every other setting by its name in capitals, such as PINFILL_PORT."),
 )
 EXIT_CODES = (

@@ -61,7 +61,7 @@ class HubSection(Section):
                 )
             )
         )
-        self.note = self.add(self.tr("Acce&ss token"), self._row())
+        self.note = self.add(self.tr("Hu&b token"), self._row())
         self.field.setAccessibleName(self.tr("Access token of Hugging Face"))
 
     def look(self) -> None:

@@ -45,8 +45,8 @@ _Text = Annotated[str, BeforeValidator(_readable)]
 
 
 class FoundModel(BaseModel):
-    """`id` is what `pinfill models import` takes, `name` what the model will be called here; empty: not known before.
-    `problem` says why it cannot be imported.
+    """`id` is what `pinfill models import` takes, `name` what the model will be called here; empty where no name can be
+    made of its own. `problem` says why it cannot be imported.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -64,6 +64,11 @@ class FoundModel(BaseModel):
     @property
     def shown_id(self) -> str:
         return str(_printable(self.id))
+
+    @property
+    def title(self) -> str:
+        """The name, or the end of the id."""
+        return self.name or self.shown_id.rpartition("/")[2][-_LONGEST_WORD:]
 
     @property
     def reason(self) -> str:

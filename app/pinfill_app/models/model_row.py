@@ -91,7 +91,7 @@ def found_row(
     """A row for a model that can be imported, or that says why it cannot be."""
     entry = ModelEntry(
         name=model.id,
-        title=model.name or model.shown_id,
+        title=model.title,
         licence=None,
         context_length=None,
         bytes=model.bytes or 0,

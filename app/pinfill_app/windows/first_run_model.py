@@ -77,7 +77,7 @@ class ModelStep(Step):
         licence = licences or self.tr("not known")
         found = [model for model in self.context.found.models if model.can_be_imported]
         if found:
-            words = self.tr("You have {}: importing one downloads nothing. Licence of what is offered here: {}.")
+            words = self.tr("You have {}: importing one downloads nothing. Licence of what can be fetched: {}.")
             choose = self.tr("&Choose one to import..."), partial(self.leave_for, "models", found=True)
             self.tell(words.format(models_text(found), licence), choose, *choices)
             return

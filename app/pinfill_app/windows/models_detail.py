@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from pinfill_app import units
-from pinfill_app.models.found_model import FoundModel
+from pinfill_app.models.found_model import FoundModel, place_text
 from pinfill_app.models.model_row import ModelRow, fit_sentence, state_text
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton, PrimaryActionButton
@@ -59,7 +59,7 @@ class ModelDetail(QFrame):
         if row.found is None:
             facts, sentences = self._facts(row), self._sentences(row, budget)
         else:
-            facts, sentences = self._facts_of_found(row, row.found), self._sentences_of_found(row, row.found)
+            facts, sentences = self._facts_of_found(row.found), self._sentences_of_found(row, row.found)
         self.facts.setText(_SEPARATOR.join(facts))
         self.verdict.setText("\n".join(sentences))
 
@@ -75,8 +75,8 @@ class ModelDetail(QFrame):
         if entry.source:
             yield self.tr("from {}").format(entry.source)
 
-    def _facts_of_found(self, row: ModelRow, model: FoundModel) -> Iterator[str]:
-        yield state_text(row)
+    def _facts_of_found(self, model: FoundModel) -> Iterator[str]:
+        yield place_text(model)
         if model.bytes is not None:
             yield units.size(model.bytes)
         yield from filter(None, (model.architecture, model.quantisation))

@@ -20,6 +20,7 @@ from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_service.api.schemas.manage import ModelProgressEvent
 
 _TOPIC = "import"
+_NAMELESS = "model"
 _ROOM = 90  # characters of a name that may get a number; 100 are the most
 
 
@@ -63,18 +64,24 @@ class ImportLine(QWidget):
         self._start(path, Path(path).name)
 
     def import_found(self, model: FoundModel, taken: Collection[str]) -> None:
-        """One of another program. Asks for another name where its own is taken."""
-        if model.name not in taken:
-            self._start(model.id, model.name or model.shown_id)
-            return
+        """One of another program. Asks for a name where its own is taken, or none can be made of it."""
+        if not model.name:
+            words = self.tr("Choose a name for it, of the letters a to z and digits:")
+            self._ask_name(model, words, _free_name(_NAMELESS, taken))
+        elif model.name in taken:
+            words = self.tr("There is a model {} on this computer already. A name for this one:")
+            self._ask_name(model, words.format(model.name), _free_name(model.name, taken))
+        else:
+            self._start(model.id, model.title)
+
+    def _ask_name(self, model: FoundModel, words: str, suggestion: str) -> None:
         dialog = QInputDialog(self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle(self.tr("Import a model"))
-        words = self.tr("There is a model {} on this computer already. A name for this one:")
-        dialog.setLabelText(words.format(model.name))
-        dialog.setTextValue(_free_name(model.name, taken))
+        dialog.setLabelText(words)
+        dialog.setTextValue(suggestion)
         dialog.setOkButtonText(self.tr("&Import"))
-        dialog.textValueSelected.connect(lambda name: self._start(model.id, name.strip() or model.name, name.strip()))
+        dialog.textValueSelected.connect(lambda name: self._start(model.id, model.title, name.strip() or suggestion))
         dialog.open()
 
     def _start(self, source: str, called: str, name: str = "") -> None:
@@ -139,5 +146,7 @@ class ImportLine(QWidget):
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
-    """The name with a number that no model has."""
+    """The name, or the name with a number, that no model has."""
+    if name not in taken:
+        return name
     return next(each for number in count(2) if (each := f"{name[:_ROOM]}-{number}") not in taken)

@@ -184,7 +184,7 @@ class ModelsPage(Page):
         if status is None:
             return ""
         if status.model is None:
-            return self.tr("No model is loaded. Load one that is on this computer, or pull one first.")
+            return self.tr("No model is loaded. Load one that is on this computer, or pull or import one first.")
         where = self.tr("{} runs on {}.").format(status.model.name, provider_word(status.model.provider))
         return f"{where} {status.model.provider_note}".strip()
 

@@ -116,6 +116,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     latest = sample_service.requests(MORNING)
     sample_service.answer(made.client, latest)
     made.store.entries_at = sample_service.NOW
+    made.found.there_is = sample_service.found_models()
     window = made.page
     window.menuBar().addMenu(HelpMenu(made.context, window))
     window.show()

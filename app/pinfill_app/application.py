@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
+from pinfill_app.found_models import FoundModels
 from pinfill_app.help_menu import HelpMenu
 from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
@@ -54,6 +55,7 @@ class PinfillApplication(QObject):
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
+        self._found = FoundModels(self)
         context = Context(
             self.client,
             self.store,
@@ -62,6 +64,7 @@ class PinfillApplication(QObject):
             self._show_page,
             self.notifications.tell,
             Commands(self.client, self),
+            self._found,
         )
         self.window = MainWindow(context, pages)
         self.window.closed.connect(self.quit)
@@ -96,6 +99,7 @@ class PinfillApplication(QObject):
         self.settings.geometry = self.window.saveGeometry()
         self.settings.save()
         self.window.hide()
+        self._found.end_now()
         self.supervisor.stop()
 
     def _find_tray(self, minimised: bool) -> None:

@@ -1,4 +1,4 @@
-"""Takes in a model file or folder with `pinfill models import`, in a process of its own, which tells how far it is."""
+"""Takes in a model with `pinfill models import`, in a process of its own, which tells how far it is."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ class ModelImport(QObject):
     def is_running(self) -> bool:
         return self._process is not None
 
-    def start(self, path: str) -> None:
-        """Does nothing while one is under way."""
+    def start(self, source: str, name: str = "") -> None:
+        """`source`: a file, a folder, or a found model's id. Without `name`, one is made of the source's. Does nothing
+        while one is under way.
+        """
         if self._process is not None:
             return
         self._stopped, self._rest, self._last_words = False, b"", ""
@@ -51,7 +53,8 @@ class ModelImport(QObject):
         process.errorOccurred.connect(self._on_error)
         self._killer.timeout.connect(process.kill)
         options = ["models", "import", "--json", "--progress-json", "--exit-with-parent"]
-        process.start(sys.executable, ["-P", "-m", "pinfill_service.cli", *options, "--", path])
+        named = [f"--name={name}"] if name else []
+        process.start(sys.executable, ["-P", "-m", "pinfill_service.cli", *options, *named, "--", source])
 
     def stop(self) -> None:
         """The process ends in order and leaves nothing; `ended` follows."""

@@ -22,7 +22,7 @@ from pinfill_app.windows.log_page import LogPage
 from pinfill_service.api.schemas import manage
 from pinfill_service.resources import resource
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, scripted
-from tests.support.pages import Shown, english, shown, status
+from tests.support.pages import Shown, english, found, shown, status
 from tests.support.real_app import real_service
 from tests.support.sample_service import models, pin
 
@@ -81,6 +81,28 @@ def test_a_model_is_fetched_and_then_loaded(qtbot: QtBot, window: Window, steps:
     qtbot.waitUntil(lambda: window.client.changes()[-1] == ("POST", "models", "smollm2-135m", "load"))
     window.have(status=status())
     assert "smollm2-135m is loaded" in steps.step.words.text() and steps.next.text() == "&Next"
+
+
+def test_models_of_other_programs_are_offered(window: Window, steps: FirstRun) -> None:
+    fetched(steps, window)
+    assert window.found.looks == 1 and "no model on this machine yet" in steps.step.words.text()
+    window.found.there_is = found("ollama:tiny:latest"), found("lmstudio:a/b.gguf"), found("ollama:x:1", problem="no.")
+    window.found.look()
+    assert steps.step.words.text().startswith(
+        "You have 2 models in Ollama and LM Studio: importing one downloads nothing."
+    )
+    assert any("Fetch SmolLM2" in label.replace("&", "") for label in steps.step.buttons)
+    press(steps, "Choose one to import...")
+    assert window.pages == [("models", {"found": True})] and not steps.isVisible()
+
+
+def test_each_button_of_a_step_has_a_key_of_its_own(window: Window, steps: FirstRun) -> None:
+    for is_here in (False, True):
+        many = [model.model_copy(update={"name": f"{model.name}-{n}"}) for n in range(2) for model in models()]
+        window.have(status=status(None), models=tuple(m.model_copy(update={"installed": is_here}) for m in many))
+        texts = [*steps.step.buttons, steps.next.text(), steps.back.text()]
+        letters = [text.partition("&")[2][0].upper() for text in texts]
+        assert len(letters) == 6 and len({*letters}) == 6, texts
 
 
 def test_what_fails_is_told_and_can_be_tried_again(qtbot: QtBot, window: Window, steps: FirstRun) -> None:

@@ -24,7 +24,7 @@ from pinfill_app.windows.pin_prefix_dialogs import PinRequestDialog
 from pinfill_app.windows.prefixes import PrefixesPage
 from pinfill_app.windows.savings import SavingsPage
 from tests.support.desktop import LIMIT_MILLISECONDS
-from tests.support.pages import english
+from tests.support.pages import ScriptedFound, english
 from tests.support.real_service import KEY, MODEL, real_service
 
 
@@ -49,6 +49,7 @@ def context(home: Path, asked_for: list[tuple[str, dict[str, Any]]]) -> Iterator
             lambda name, /, **hints: asked_for.append((name, hints)),
             lambda title, text, /: None,
             Commands(client),
+            ScriptedFound(),
         )
         store.leave()
 

@@ -15,6 +15,8 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
 from pinfill_app.failure import Failure, FailureKind
+from pinfill_app.found_models import FoundModels
+from pinfill_app.models.found_model import FoundModel
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
@@ -71,6 +73,21 @@ class ScriptedClient(Client):
         return Failure(FailureKind.REFUSED, f"Nothing is scripted for {asked}.")
 
 
+class ScriptedFound(FoundModels):
+    """Finds `there_is` at once, and no process is started; `looks` counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there_is: tuple[FoundModel, ...] = ()
+        self.looks = 0
+
+    def look(self) -> None:
+        self.has_looked = True
+        self.looks += 1
+        self.models = self.there_is
+        self.changed.emit()
+
+
 def _no_plan() -> Any:
     raise AssertionError("no service is started in these tests")
 
@@ -84,6 +101,7 @@ class Shown(Generic[P]):
         self.supervisor = Supervisor(_no_plan)
         self.supervisor.state = ServiceState.READY
         self.pages: list[tuple[str, dict[str, Any]]] = []
+        self.found = ScriptedFound()
         self.context = Context(
             self.client,
             self.store,
@@ -92,6 +110,7 @@ class Shown(Generic[P]):
             lambda name, /, **hints: self.pages.append((name, hints)),
             lambda title, text, /: None,
             Commands(self.client),
+            self.found,
         )
         self.page = kind(self.context)
 
@@ -163,6 +182,22 @@ def status(model: str | None = "smollm2-135m", state: manage.ModelState | None =
         saved_seconds_today=482.0,
         problems=[],
     )
+
+
+def found(model_id: str, **fields: Any) -> FoundModel:
+    """A model of another program, which can be imported, but for what is given."""
+    programs = {"lmstudio": "LM Studio", "ollama": "Ollama", "huggingface": "Hugging Face"}
+    known: dict[str, Any] = {
+        "program": programs[model_id.partition(":")[0]],
+        "path": f"/home/ada/{model_id.partition(':')[2]}",
+        "name": model_id.partition(":")[2].replace("/", "-").replace(":", "-").lower(),
+        "bytes": 808_000_000,
+        "architecture": "llama",
+        "quantisation": "Q4_K_M",
+        "notes": (),
+        "problem": None,
+    }
+    return FoundModel(id=model_id, **(known | fields))
 
 
 def request(request_id: str, **fields: Any) -> manage.RequestSummary:

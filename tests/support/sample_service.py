@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
+from pinfill_app.models.found_model import FoundModel
 from pinfill_service.api.schemas import manage
-from tests.support.pages import ScriptedClient, detail, request, status
+from tests.support.pages import ScriptedClient, detail, found, request, status
 
 NOW = 1_780_300_800.0  # 2026-06-01, 08:00 UTC
 MEMORY, FREE_MEMORY, FREE_DISK = 16_800_000_000, 11_200_000_000, 212_000_000_000  # bytes of its machine
@@ -140,6 +141,18 @@ def models() -> tuple[manage.ModelEntry, ...]:
     first = {"name": "smollm2-135m", "title": "SmolLM2-135M-Instruct", "context_length": 8_192}
     other = {"name": "smollm2-1.7b", "title": "SmolLM2-1.7B-Instruct", "context_length": 8_192}
     return tuple(manage.ModelEntry.model_validate(known | values) for values in (first | here, other | away))
+
+
+def found_models() -> tuple[FoundModel, ...]:
+    """What other programs have on its machine."""
+    notes = ("Ollama's own chat template is not taken over; the one in the GGUF file is used",)
+    blob = f"/home/ada/.ollama/models/blobs/sha256-{'4f' * 32}"
+    vision = "it is the vision part of another model, not a model of its own."
+    return (
+        found("ollama:llama3.2:1b", path=blob, bytes=1_321_000_000, quantisation="Q8_0", notes=notes),
+        found("lmstudio:ada/Qwen3/Qwen3-0.6B-Q8_0.gguf", name="qwen3-0.6b", bytes=639_000_000, architecture="qwen3"),
+        found("huggingface:org/gemma-3", name="mmproj-gemma-3", bytes=None, architecture=None, problem=vision),
+    )
 
 
 def settings() -> manage.SettingsView:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -14,56 +13,11 @@ import pytest
 
 from pinfill_service.models import discovery_places
 from pinfill_service.models.catalog import ModelError
-from pinfill_service.models.discovery import NotFoundHereError, find_model, find_models, names_found_model
-from pinfill_service.models.discovery_places import Machine
+from pinfill_service.models.discovery import NotFoundHereError, find_model, names_found_model
 from pinfill_service.models.found import FoundModel
 from tests.support.models import LLAMA
+from tests.support.other_programs import Home
 from tests.support.raw_gguf import RawGguf, llama, string, u32
-
-MODEL = "application/vnd.ollama.image.model"
-
-
-class Home:
-    """A home folder with other programs' models in it."""
-
-    def __init__(self, folder: Path, system: str = "linux") -> None:
-        self.folder = folder
-        self.environment: dict[str, str] = {}
-        self.system = system
-
-    def found(self) -> list[FoundModel]:
-        return find_models(self.machine())
-
-    def machine(self) -> Machine:
-        return Machine(self.folder, self.environment, self.system)
-
-    def gguf(self, place: str, **changed: bytes) -> Path:
-        path = self.folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return llama(**changed).write(path)
-
-    def write(self, place: str, content: Any) -> Path:
-        path = self.folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
-        return path
-
-    def ollama(self, tag: str, root: str = ".ollama/models", **layers: Any) -> Path:
-        """A manifest at `HOST/NAMESPACE/NAME/TAG`; `layers` are digests by kind, "file" standing for a good one."""
-        good = self.blob(root) if "file" in layers.values() else None
-        listed = [
-            {"mediaType": f"application/vnd.ollama.image.{kind}", "digest": good if digest == "file" else digest}
-            for kind, digest in layers.items()
-        ]
-        return self.write(f"{root}/manifests/{tag}", {"schemaVersion": 2, "layers": listed})
-
-    def blob(self, root: str = ".ollama/models", separator: str = "-") -> str:
-        content = llama().content()
-        digest = hashlib.sha256(content).hexdigest()
-        path = self.folder / root / "blobs" / f"sha256{separator}{digest}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        return f"sha256:{digest}"
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from pinfill_app.widgets.plain_tip import plain_tip
+
 R = TypeVar("R")
 Index = QModelIndex | QPersistentModelIndex
 
@@ -132,7 +134,7 @@ class KeyedTable(QAbstractTableModel, Generic[R]):
             case Qt.ItemDataRole.DisplayRole:
                 return column.text(row)
             case Qt.ItemDataRole.ToolTipRole:
-                return (column.tip or column.text)(row)
+                return plain_tip((column.tip or column.text)(row))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _NUMBERS if column.is_number else _WORDS
             case _ if role == ROW_ROLE:

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from PySide6.QtCore import QCoreApplication
 
 from pinfill_app import units
+from pinfill_app.models.found_model import FoundModel, place_text
 from pinfill_app.models.keyed_table import Column
 from pinfill_service.api.schemas.manage import ModelEntry, ModelProgressEvent
 
@@ -27,6 +28,7 @@ class Work(Enum):
     STOPPING = auto()  # the pull
     LOADING = auto()
     DRAINING = auto()  # requests that run with another model end first
+    IMPORTING = auto()
 
 
 class Fit(Enum):
@@ -45,16 +47,29 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """`needs` is how many bytes of memory it takes, at most, besides prefixes; `memory` what there is."""
+    """`needs` is how many bytes of memory it takes, at most, besides prefixes; `memory` what there is. `found` is set
+    for a model of another program only, which `found_row` makes a row of.
+    """
 
     entry: ModelEntry
     memory: Memory
     work: Work = Work.NOTHING
     progress: ModelProgressEvent | None = None
+    found: FoundModel | None = None
 
     @property
     def name(self) -> str:
+        """Nobody else's: a model's name, or a found one's id, which has a colon."""
         return self.entry.name
+
+    @property
+    def shown_name(self) -> str:
+        return self.entry.name if self.found is None else self.entry.title or self.entry.name
+
+    @property
+    def can_fit(self) -> bool:
+        """Whether it is of use to know how much memory it takes, and known."""
+        return self.found is None or (self.found.can_be_imported and self.found.bytes is not None)
 
     @property
     def needs(self) -> int:
@@ -70,21 +85,41 @@ class ModelRow:
         return Fit.TIGHT if self.needs + self.memory.for_prefixes > self.memory.free else Fit.FITS
 
 
+def found_row(
+    model: FoundModel, memory: Memory, work: Work = Work.NOTHING, progress: ModelProgressEvent | None = None
+) -> ModelRow:
+    """A row for a model that can be imported, or that says why it cannot be."""
+    entry = ModelEntry(
+        name=model.id,
+        title=model.title,
+        licence=None,
+        context_length=None,
+        bytes=model.bytes or 0,
+        installed=False,
+        in_catalogue=False,
+        loaded=False,
+        pulling=False,
+        source=None,
+        outdated=None,
+    )
+    return ModelRow(entry, memory, work, progress, model)
+
+
 def columns() -> list[Column[ModelRow]]:
     tr = QCoreApplication.translate
     return [
-        Column(tr("models", "Model"), lambda row: row.name, 24, tip=lambda row: row.entry.title or row.name),
+        Column(tr("models", "Model"), lambda row: row.shown_name, 24, tip=_name_tip),
         Column(tr("models", "Licence"), lambda row: row.entry.licence or NOTHING, 14),
         Column(
             tr("models", "In memory"),
             fit_text,
             30,
-            tip=fit_sentence,
+            tip=lambda row: fit_sentence(row) if row.can_fit else NOTHING,
             explanation=tr("models", "How much it takes while it is loaded, of what is free on this computer"),
         ),
         Column(tr("models", "State"), state_text, None),
         Column(tr("models", "Context"), _context, 10, True, explanation=tr("models", "The longest prompt, in tokens")),
-        Column(tr("models", "Size"), lambda row: units.size(row.entry.bytes), 10, True),
+        Column(tr("models", "Size"), _size, 10, True),
     ]
 
 
@@ -103,6 +138,8 @@ def fit_text(row: ModelRow) -> str:
     tr = QCoreApplication.translate
     if row.entry.loaded:
         return tr("models", "loaded")
+    if not row.can_fit:
+        return NOTHING
     word = {
         Fit.FITS: tr("models", "fits"),
         Fit.TIGHT: tr("models", "tight"),
@@ -145,6 +182,11 @@ def state_text(row: ModelRow) -> str:
             return tr("models", "loading")
         case Work.DRAINING:
             return tr("models", "waiting until running requests have ended")
+        case Work.IMPORTING:
+            return tr("models", "importing") if row.progress is None else stage_text(row.progress)
+    if row.found is not None:
+        place = place_text(row.found)
+        return place if row.found.can_be_imported else tr("models", "{}, cannot be imported").format(place)
     if row.entry.loaded:
         return tr("models", "loaded")
     if row.entry.outdated:
@@ -172,6 +214,14 @@ def stage_text(progress: ModelProgressEvent | None) -> str:
     if progress.total is None:
         return tr("models", "{} {}").format(word, show(progress.done))
     return tr("models", "{} {} of {}").format(word, show(progress.done), show(progress.total))
+
+
+def _name_tip(row: ModelRow) -> str:
+    return row.entry.title or row.name if row.found is None else row.found.shown_id
+
+
+def _size(row: ModelRow) -> str:
+    return NOTHING if row.found is not None and row.found.bytes is None else units.size(row.entry.bytes)
 
 
 def _context(row: ModelRow) -> str:

@@ -8,6 +8,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
+from pinfill_app.widgets.plain_tip import plain_tip
+
 
 class ElidedLabel(QWidget):
     """Shows plain text, as wide as there is room; nothing where there is no text."""
@@ -29,7 +31,7 @@ class ElidedLabel(QWidget):
     def show_text(self, text: str, tip: str = "") -> None:
         """`tip`: what the tool tip says where that is more than the text."""
         self._text = " ".join(text.split())
-        self.setToolTip(tip or self._text)
+        self.setToolTip(plain_tip(tip or self._text))
         self.setAccessibleName(self._text)
         self.setVisible(bool(self._text))
         self.updateGeometry()

@@ -9,16 +9,15 @@ from PySide6.QtWidgets import QWidget
 
 from pinfill_app import units
 from pinfill_app.failure import Failure
+from pinfill_app.models.found_model import models_text
 from pinfill_app.refresher import Part
 from pinfill_app.windows.first_run_step import Step
 from pinfill_app.windows.page import Context
 from pinfill_service.api.schemas.manage import ModelEntry, ModelStateEvent, ModelTask
 
-MOST = 3  # models with a button of their own
-
 
 class ModelStep(Step):
-    """Loads a model that is here, or fetches one and loads it."""
+    """Loads a model that is here, or fetches one and loads it, or leads to those that other programs have."""
 
     def __init__(self, context: Context, parent: QWidget | None = None) -> None:
         tr = QCoreApplication.translate
@@ -33,6 +32,7 @@ class ModelStep(Step):
             changed.connect(self.render_state)
         context.supervisor.state_changed.connect(self.render_state)
         store.model_state_changed.connect(self._on_model_state)
+        context.found.changed.connect(self.render_state)
         self.render_state()
 
     def render_state(self) -> None:
@@ -59,19 +59,30 @@ class ModelStep(Step):
         here = [model for model in models if model.installed]
         others = self.tr("&Other models..."), partial(self.leave_for, "models")
         if here:
-            load = self.tr("&Load {}")
-            choices = [(load.format(model.name), partial(self._load, model.name)) for model in here[:MOST]]
+            loads = self.tr("&Load {}"), self.tr("Lo&ad {}"), self.tr("Loa&d {}")  # each has a key of its own
+            choices = [
+                (load.format(model.name), partial(self._load, model.name))
+                for load, model in zip(loads, here, strict=False)
+            ]
             self.tell(self.tr("There are models on this machine. Load one."), *choices, others)
             return
-        offered = [model for model in models if model.in_catalogue][:MOST]
-        fetch = self.tr("&Fetch {}, {}")
+        self.context.found.look_once()
+        fetches = self.tr("&Fetch {}, {}"), self.tr("F&etch {}, {}"), self.tr("Fe&tch {}, {}")
+        offered = [model for model in models if model.in_catalogue][: len(fetches)]
         choices = [
             (fetch.format(model.title or model.name, units.size(model.bytes)), partial(self._fetch, model.name))
-            for model in offered
+            for fetch, model in zip(fetches, offered, strict=False)
         ]
         licences = ", ".join(sorted({model.licence for model in offered if model.licence}))
+        licence = licences or self.tr("not known")
+        found = [model for model in self.context.found.models if model.can_be_imported]
+        if found:
+            words = self.tr("You have {}: importing one downloads nothing. Licence of what can be fetched: {}.")
+            choose = self.tr("&Choose one to import..."), partial(self.leave_for, "models", found=True)
+            self.tell(words.format(models_text(found), licence), choose, *choices)
+            return
         words = self.tr("There is no model on this machine yet. Licence of what is offered here: {}.")
-        self.tell(words.format(licences or self.tr("not known")), *choices, others)
+        self.tell(words.format(licence), *choices, others)
 
     def _fetch(self, name: str) -> None:
         self._fetching, self.failure = name, ""

@@ -1,4 +1,4 @@
-"""What can be done with models: pull, stop that, load, unload, remove. Notices tell how it went."""
+"""What can be done with models: pull, stop that, import, load, unload, remove. Notices tell how it went."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ from pinfill_service.api.schemas.manage import ModelStateEvent, ModelTask
 
 class ModelActions(QObject):
     """Actions for the row that is shown; those that make no sense for it are invisible. `changed` follows a change of
-    `stopping`.
+    `stopping`; `import_asked` carries a found model.
     """
 
     changed = Signal()
+    import_asked = Signal(object)
 
     def __init__(self, context: Context, notices: Notices, window: QWidget) -> None:
         super().__init__(window)
         self._context, self._notices, self._window = context, notices, window
         self._row: ModelRow | None = None
         self.stopping: set[str] = set()  # pulls that were asked to stop
+        self.is_importing = False  # anything: one is imported at a time
         self.pull = self._action(self.tr("&Pull"), "download", lambda: self._on_name(self.pull_model))
         self.stop = self._action(self.tr("&Stop"), "stop", lambda: self._on_name(self.stop_pull))
+        self.take_in = self._action(self.tr("&Import"), "download", self._ask_import)
         self.load = self._action(self.tr("&Load"), "play", lambda: self._on_name(self.load_model))
         self.unload = self._action(self.tr("&Unload"), "stop", self._unload)
         self.remove = self._action(self.tr("&Remove..."), "evict", self._ask_remove)
@@ -44,7 +47,7 @@ class ModelActions(QObject):
 
     @property
     def all(self) -> tuple[QAction, ...]:
-        return self.pull, self.stop, self.load, self.unload, self.remove
+        return self.pull, self.stop, self.take_in, self.load, self.unload, self.remove
 
     def show_row(self, row: ModelRow | None) -> None:
         """The actions are about this one from now on."""
@@ -56,6 +59,10 @@ class ModelActions(QObject):
         self.pull.setVisible(can_pull and idle)
         self.stop.setVisible(work in (Work.PULLING, Work.STOPPING))
         self.stop.setEnabled(work is Work.PULLING)
+        found = row.found if row is not None else None
+        self.take_in.setVisible(found is not None and found.can_be_imported)
+        self.take_in.setEnabled(not self.is_importing)
+        self.take_in.setToolTip(self.tr("Another one is being imported.") if self.is_importing and idle else "")
         self.load.setVisible(entry is not None and entry.installed and not entry.loaded)
         self.load.setEnabled(idle)
         self.unload.setVisible(entry is not None and entry.loaded)
@@ -67,7 +74,7 @@ class ModelActions(QObject):
 
     def do_first(self) -> None:
         """What Enter does: the first thing that can be done and loses nothing."""
-        for action in (self.load, self.pull):
+        for action in (self.load, self.pull, self.take_in):
             if action.isVisible() and action.isEnabled():
                 action.trigger()
                 return
@@ -82,6 +89,10 @@ class ModelActions(QObject):
         self.stopping.add(name)
         self._context.client.delete(ModelTask, "models", name, "pull", done=partial(self._on_answer, name))
         self.changed.emit()
+
+    def _ask_import(self) -> None:
+        if self._row is not None and self._row.found is not None:
+            self.import_asked.emit(self._row.found)
 
     def load_model(self, name: str) -> None:
         self._notices.withdraw(name)

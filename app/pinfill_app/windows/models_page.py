@@ -1,8 +1,8 @@
-"""The page of models: the catalogue and what is on this computer; pull, import, load, remove."""
+"""The page of models: the catalogue, what is on this computer, what other programs have; pull, import, load, remove."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psutil
@@ -11,8 +11,9 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app.failure import Failure
+from pinfill_app.models.found_model import FoundModel, not_here_yet
 from pinfill_app.models.keyed_table import KeyedTable
-from pinfill_app.models.model_row import STATE_COLUMN, Memory, ModelRow, Work, amounts, columns
+from pinfill_app.models.model_row import STATE_COLUMN, Memory, ModelRow, Work, amounts, columns, found_row
 from pinfill_app.refresher import Part
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.bar_delegate import BarDelegate
@@ -21,6 +22,7 @@ from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.models_actions import ModelActions
 from pinfill_app.windows.models_detail import ModelDetail
+from pinfill_app.windows.models_found import FoundLine
 from pinfill_app.windows.models_import import ImportLine
 from pinfill_app.windows.no_service import why_no_service
 from pinfill_app.windows.notices import Notices
@@ -55,6 +57,8 @@ class ModelsPage(Page):
         self.actions_of_row = ModelActions(context, self.notices, self)
         self.detail = ModelDetail(self.actions_of_row)
         self.importing = ImportLine(self.notices, self._on_imported)
+        self.found = FoundLine(context.found, self.notices, self)
+        self._wanted = ""  # is selected as soon as it is there
         self.provider = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._lay_out()
         self._connect()
@@ -64,15 +68,18 @@ class ModelsPage(Page):
         return QCoreApplication.translate("ModelsPage", "Models")
 
     def shown(self, **hints: Any) -> None:
-        """`select`: the name of a model."""
+        """`select`: the name of a model; `found`: select one that can be imported."""
         self._look()
         if "select" in hints:
             self.view.choose(str(hints["select"]))
+        elif "found" in hints:
+            self.view.choose(next((row.name for row in self.table.rows if row.found is not None), ""))
         self.view.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._look()
+        self.context.found.look_once()
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
@@ -85,6 +92,7 @@ class ModelsPage(Page):
         head.setSpacing(GRID)
         head.addLayout(top)
         head.addWidget(self.provider)
+        head.addWidget(self.found)
         head.addWidget(self.importing)
         content = QWidget()
         inside = QVBoxLayout(content)
@@ -107,6 +115,10 @@ class ModelsPage(Page):
         for changed in (store.models_changed, store.status_changed, store.progress_changed):
             changed.connect(self._render)
         self.context.supervisor.state_changed.connect(self._render)
+        self.context.found.changed.connect(self._render)
+        self.found.again.triggered.connect(self._look)
+        self.importing.changed.connect(self._on_import_changed)
+        self.actions_of_row.import_asked.connect(self._import_found)
         store.model_state_changed.connect(self._on_state)
         self.actions_of_row.changed.connect(self._render)
         self.view.row_chosen.connect(self._on_row)
@@ -134,9 +146,13 @@ class ModelsPage(Page):
         memory = store.status.memory if store.status is not None else None
         left = self._budget - (memory.used_bytes if memory is not None else 0)
         there_is = Memory(self._free, max(0, left))
-        self.table.show_rows([self._row(entry, there_is) for entry in store.models])
+        self.table.show_rows([*(self._row(entry, there_is) for entry in store.models), *self._found_rows(there_is)])
+        self.found.setVisible(bool(store.models))
+        self.found.show_found(store.models)
         if not self.table.rows:
             self._say_why_empty()
+        elif self._wanted and self.view.choose(self._wanted):
+            self._wanted = ""
         elif self.view.chosen is None:
             self.view.selectRow(0)
         self._stack.setCurrentIndex(0 if self.table.rows else 1)
@@ -154,12 +170,21 @@ class ModelsPage(Page):
             work = Work.PULLING
         return ModelRow(entry, memory, work, progress if work is Work.PULLING else None)
 
+    def _found_rows(self, memory: Memory) -> Iterator[ModelRow]:
+        """What other programs have, and is not here; while nobody tells what is here, none."""
+        models = self.context.store.models
+        for model in not_here_yet(self.context.found.models, models) if models else ():
+            if self.importing.running.is_running and self.importing.source == model.id:
+                yield found_row(model, memory, Work.IMPORTING, self.importing.progress)
+            else:
+                yield found_row(model, memory)
+
     def _provider_words(self) -> str:
         status = self.context.store.status
         if status is None:
             return ""
         if status.model is None:
-            return self.tr("No model is loaded. Load one that is on this computer, or pull one first.")
+            return self.tr("No model is loaded. Load one that is on this computer, or pull or import one first.")
         where = self.tr("{} runs on {}.").format(status.model.name, provider_word(status.model.provider))
         return f"{where} {status.model.provider_note}".strip()
 
@@ -191,6 +216,18 @@ class ModelsPage(Page):
         menu.addActions(self.actions_of_row.all)
         menu.popup(where)
 
+    def _import_found(self, model: FoundModel) -> None:
+        taken = {entry.name for entry in self.context.store.models if entry.installed}
+        self.importing.import_found(model, taken)
+
+    def _on_import_changed(self) -> None:
+        self.actions_of_row.is_importing = self.importing.running.is_running
+        self._render()
+        self._on_row()  # the action depends on more than the row
+
     def _on_imported(self, name: str) -> None:
         self.actions_of_row.offer_to_load(name)
+        if self.view.chosen is not None and self.view.chosen.name == self.importing.source:
+            self._wanted = name
         self.context.store.reload(Part.MODELS)
+        self.context.found.look()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
+from pinfill_app.found_models import FoundModels
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
@@ -29,7 +30,8 @@ class Tell(Protocol):
 @dataclass(frozen=True, slots=True)
 class Context:
     """What pages work with: they render the store, ask the client for changes, and read the settings. `commands` is for
-    what reads documents: pinning files, refreshing what was pinned from them.
+    what reads documents: pinning files, refreshing what was pinned from them. `found`: models of other
+    programs.
     """
 
     client: Client
@@ -39,6 +41,7 @@ class Context:
     show_page: ShowPage
     tell: Tell
     commands: Commands
+    found: FoundModels
 
 
 class Page(QWidget):

@@ -117,10 +117,11 @@ def import_model(
 def found_models(json: Json = False) -> None:
     """List the models that LM Studio, Ollama and Hugging Face's programs have on this machine."""
     from pinfill_service.models.discovery import find_models
+    from pinfill_service.models.library import name_from
 
     models = find_models()
-    if json:
-        print_json([{**asdict(model), "path": str(model.path)} for model in models])
+    if json:  # with the name that an import gives it
+        print_json([{**asdict(model), "path": str(model.path), "name": name_from(model.name)} for model in models])
         return
     for model in models:
         typer.echo(model.id)

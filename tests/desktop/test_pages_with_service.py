@@ -26,6 +26,7 @@ from pinfill_app.windows.savings import SavingsPage
 from tests.support.desktop import LIMIT_MILLISECONDS
 from tests.support.pages import english
 from tests.support.real_service import KEY, MODEL, real_service
+from tests.support.updates import silent_updates
 
 
 @pytest.fixture
@@ -49,6 +50,7 @@ def context(home: Path, asked_for: list[tuple[str, dict[str, Any]]]) -> Iterator
             lambda name, /, **hints: asked_for.append((name, hints)),
             lambda title, text, /: None,
             Commands(client),
+            silent_updates(home),
         )
         store.leave()
 

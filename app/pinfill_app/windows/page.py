@@ -12,6 +12,7 @@ from pinfill_app.commands import Commands
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
+from pinfill_app.updates import Updates
 
 
 class ShowPage(Protocol):
@@ -39,6 +40,7 @@ class Context:
     show_page: ShowPage
     tell: Tell
     commands: Commands
+    updates: Updates
 
 
 class Page(QWidget):

@@ -23,7 +23,7 @@ def how_to_update(release: Release) -> str:
     """What to fetch and to do with it; empty where it is not known how this Pinfill was installed."""
     tr, prefix = QCoreApplication.translate, Path(sys.prefix)
     if prefix == DEB:
-        words = tr("updates", "Download {0} there, and type in its folder: sudo apt-get install ./{0}")
+        words = tr("updates", "Download {0} there, and type in its folder:\nsudo apt-get install ./{0}")
         return words.format(f"pinfill_{release.version}_amd64.deb")
     if prefix == Path.home() / TAR:
         words = tr("updates", "Download {} there, unpack it, and run its install.sh.")

@@ -20,6 +20,7 @@ from pinfill_app.releases import NoRelease, Release
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.updates import DAY, Pace, Updates
+from pinfill_app.widgets.form import Section
 from pinfill_app.windows.settings_page import SettingsPage
 from pinfill_app.windows.settings_updates import UpdatesRow
 from pinfill_service import __version__
@@ -220,24 +221,26 @@ def test_what_is_kept_is_looked_at_as_closely_as_an_answer(day: Day, kept: str) 
 # In the window
 
 
-def test_the_settings_say_what_is_sent_and_what_came_of_it(qtbot: QtBot, day: Day, home: Path) -> None:
+def test_the_settings_say_what_is_sent_and_keep_the_switch(qtbot: QtBot, home: Path) -> None:
     with english(), shown(qtbot, SettingsPage, home) as made:
-        note = made.page.application.updates_note
-        assert not made.page.application.updates.box.isChecked()
-        assert "api.github.com" in note.text() and USER_AGENT in note.text()
-        made.page.application.updates.box.click()
-        assert AppSettings(home).tell_newer_version
-        made.context.updates.outcome = NoRelease.REFUSED
-        made.context.updates.changed.emit()
-        assert note.text().endswith("Check again in an hour.")
-        made.page.application.updates.box.click()
-        assert not AppSettings(home).tell_newer_version and "in an hour" not in note.text()
-    row = UpdatesRow(day.updates)
-    qtbot.addWidget(row)
-    row.check_now.click()
-    assert row.answer() == "Asking api.github.com..." and row.check_now.isEnabled()
-    day.source.answer(NEWER)
-    assert row.answer() == "Pinfill 99.0 is out."
+        row = made.page.application.updates
+        assert not row.box.isChecked() and not row.answer.isVisible()
+        assert "api.github.com" in row.note.text() and USER_AGENT in row.note.text()
+        for wanted in (True, False):
+            row.box.click()
+            assert AppSettings(home).tell_newer_version is row.box.isChecked() is wanted
+
+
+def test_a_click_says_that_it_asks_and_what_came_of_it(qtbot: QtBot, day: Day) -> None:
+    section = Section("This application")
+    qtbot.addWidget(section)
+    section.show()
+    row = UpdatesRow(day.updates, section)
+    for outcome, words in ((NoRelease.REFUSED, "Check again in an hour."), (NEWER, "Pinfill 99.0 is out.")):
+        row.check_now.click()
+        assert row.answer.text() == "Asking api.github.com..." and row.answer.isVisible()
+        day.source.answer(outcome)
+        assert row.answer.text().endswith(words)
 
 
 @pytest.mark.parametrize("outcome", [*NoRelease, NEWER, Release(__version__), Release("v0.0.1")])

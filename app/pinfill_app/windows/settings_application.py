@@ -45,32 +45,25 @@ class ApplicationSection(Section):
         self.language = choice_box(languages, self._set_language)
         words = (self.tr("errors"), self.tr("warnings"), self.tr("information"), self.tr("everything"))
         self.log_level = choice_box(list(zip(LOG_LEVELS, words, strict=True)), self._set_log_level)
-        self.updates = UpdatesRow(context.updates)
         self.add("", self.login)
         self.add("", self.notifications)
-        self.updates_note = self.add("", self.updates, self.updates.words())
+        self.updates = UpdatesRow(context.updates, self)
         self.add(self.tr("Th&eme"), self.theme)
         self._language_note = self.add(self.tr("&Language"), self.language)
         self.add(self.tr("Lo&g"), self.log_level, self.tr("What the service writes into its log. Never prompts."))
-
-        context.updates.changed.connect(self._render_updates)
 
     def render_settings(self) -> None:
         """What was chosen elsewhere, in the tray for example."""
         settings = self._settings
         self.login.setChecked(autostart().is_on())
         self.notifications.setChecked(settings.notifications)
-        self._render_updates()
+        self.updates.render_updates()
         for box, value in (
             (self.theme, settings.theme.value),
             (self.language, settings.language),
             (self.log_level, settings.log_level),
         ):
             box.setCurrentIndex(box.findData(value))
-
-    def _render_updates(self) -> None:
-        self.updates.render_updates()
-        self.updates_note.setText(self.updates.words())
 
     def _set_login(self, wanted: bool) -> None:
         try:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QDesktopServices
 
 from pinfill_app.release_source import ReleaseSource
@@ -55,7 +55,7 @@ class Updates(QObject):
         self._was_clicked = False
         self._known: Release | None = None
         self.outcome: Release | NoRelease | None = None  # of the last question that a person is told the answer of
-        self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.VeryCoarseTimer)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._on_time)
         self._source.answered.connect(self._on_answered)
 

@@ -36,11 +36,12 @@ ANSWER = b'{"tag_name": "v99.0", "draft": false, "prerelease": false}'
 
 
 class Clock:
-    """Set by hand."""
+    """Set by hand, and counts how often it was looked at."""
 
-    now = NOON
+    now, looks = NOON, 0
 
     def __call__(self) -> float:
+        self.looks += 1
         return self.now
 
 
@@ -310,13 +311,13 @@ def test_turned_on_it_is_asked_once_and_told_everywhere(
     monkeypatch.delenv("http_proxy", raising=False)
     settings = AppSettings(home)
     settings.tell_newer_version, settings.first_run_done = True, True
-    looks: list[float] = []
+    clock = Clock()
     with raw_server([json_answer(ANSWER)]) as server, english():
-        application = start(ReleaseSource(QUrl(server.url)), lambda: looks.append(NOON) or NOON)
+        application = start(ReleaseSource(QUrl(server.url)), clock)
         told: list[tuple[str, str]] = []
         monkeypatch.setattr(application.notifications, "_show", lambda *words: told.append(words))
         notices = application.window.notices
-        qtbot.waitUntil(lambda: "newer" in notices.texts and len(looks) > 5, timeout=LIMIT_MILLISECONDS)
+        qtbot.waitUntil(lambda: "newer" in notices.texts and clock.looks > 5, timeout=LIMIT_MILLISECONDS)
         assert len(server.requests) == 1
     assert told == [("Pinfill 99.0 is out.", "Open Pinfill to see where to get it.")]
     assert notices.texts["newer"].startswith(f"Pinfill 99.0 is out. This is {__version__};")

@@ -308,7 +308,8 @@ def test_by_default_nobody_is_asked(qtbot: QtBot, start: Start) -> None:
 def test_turned_on_it_is_asked_once_and_told_everywhere(
     qtbot: QtBot, home: Path, start: Start, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("http_proxy", raising=False)
+    for name in ("http_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
     settings = AppSettings(home)
     settings.tell_newer_version, settings.first_run_done = True, True
     clock = Clock()

@@ -29,6 +29,8 @@ from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_icon import Look, Sign, tray_icon
 from pinfill_app.tray_menu import TrayMenu
 from pinfill_app.unix_signals import UnixSignals
+from pinfill_app.update_words import is_out
+from pinfill_app.updates import Updates
 from pinfill_app.window_notices import WindowNotices
 from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.page import Context, Page
@@ -47,6 +49,7 @@ class PinfillApplication(QObject):
         plan: Callable[[], Plan] | None = None,
         limits: Limits | None = None,
         pages: Sequence[type[Page]] = PAGES,
+        make_updates: Callable[[AppSettings], Updates] = Updates,
     ) -> None:
         super().__init__()
         self.settings = AppSettings(folder)
@@ -56,6 +59,8 @@ class PinfillApplication(QObject):
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
         self._found = FoundModels(self)
+        self.updates = make_updates(self.settings)
+        self.updates.setParent(self)
         context = Context(
             self.client,
             self.store,
@@ -65,6 +70,7 @@ class PinfillApplication(QObject):
             self.notifications.tell,
             Commands(self.client, self),
             self._found,
+            self.updates,
         )
         self.window = MainWindow(context, pages)
         self.window.closed.connect(self.quit)
@@ -79,6 +85,7 @@ class PinfillApplication(QObject):
         self.supervisor.disconnected.connect(self.store.leave)
         self.store.progress_changed.connect(self._on_progress)
         self.supervisor.stopped.connect(self._on_stopped)
+        self.updates.found.connect(self._on_newer_version)
 
     def start(self, *, minimised: bool) -> None:
         """Shows the tray, or the window where there is none, and gets the service running."""
@@ -88,6 +95,7 @@ class PinfillApplication(QObject):
             if not self.settings.first_run_done:
                 self.help.show_first_steps()
         self.supervisor.start()
+        self.updates.start()
 
     def quit(self) -> None:
         """Ends the service if it is ours, then the application."""
@@ -141,6 +149,10 @@ class PinfillApplication(QObject):
 
     def _on_progress(self) -> None:
         self.supervisor.set_busy(self.store.running.is_busy)
+
+    def _on_newer_version(self) -> None:
+        if self.updates.newer is not None:
+            self.notifications.tell(is_out(self.updates.newer), self.tr("Open Pinfill to see where to get it."))
 
     def _on_stopped(self) -> None:
         if self._quitting:

@@ -50,7 +50,8 @@ class HelpMenu(QMenu):
 
     def _show_about(self) -> None:
         words = self.tr("Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.")
-        text = f"{words.format(__version__)}\n\n{self.tr('Licence: Apache-2.0. Nothing leaves this machine.')}"
+        licence = self.tr("Licence: Apache-2.0. Nothing leaves this machine unless you ask for it.")
+        text = f"{words.format(__version__)}\n\n{licence}"
         box = QMessageBox(
             QMessageBox.Icon.NoIcon, self.tr("About Pinfill"), text, QMessageBox.StandardButton.Close, self._window
         )

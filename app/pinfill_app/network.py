@@ -1,4 +1,7 @@
-"""How every request of the application is sent: to the local service itself, without proxies and redirections."""
+"""How requests of the application are sent: to the local service itself, without proxies and redirections.
+
+The one request that goes elsewhere, if the person wants it, is release_source.py's.
+"""
 
 from __future__ import annotations
 

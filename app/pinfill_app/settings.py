@@ -61,6 +61,43 @@ class AppSettings:
         self._values.setValue("language", value)
 
     @property
+    def tell_newer_version(self) -> bool:
+        """Whether it is asked once a day if a newer version is out."""
+        return self._values.value("tell_newer_version", False, type=bool) is True
+
+    @tell_newer_version.setter
+    def tell_newer_version(self, value: bool) -> None:
+        self._values.setValue("tell_newer_version", value)
+
+    @property
+    def last_release_check(self) -> float:
+        """When that was last asked, in seconds since 1970; 0 before it ever was."""
+        value = self._values.value("last_release_check", 0.0, type=float)
+        return value if isinstance(value, float) else 0.0
+
+    @last_release_check.setter
+    def last_release_check(self, value: float) -> None:
+        self._values.setValue("last_release_check", value)
+
+    @property
+    def found_release(self) -> str:
+        """The tag of the release that was last found, and told of; empty before one was."""
+        return str(self._values.value("found_release", ""))
+
+    @found_release.setter
+    def found_release(self, value: str) -> None:
+        self._values.setValue("found_release", value)
+
+    @property
+    def skipped_release(self) -> str:
+        """The tag of the release that the person does not want to hear of; empty when there is none."""
+        return str(self._values.value("skipped_release", ""))
+
+    @skipped_release.setter
+    def skipped_release(self, value: str) -> None:
+        self._values.setValue("skipped_release", value)
+
+    @property
     def first_run_done(self) -> bool:
         return self._values.value("first_run_done", False, type=bool) is True
 

@@ -44,6 +44,7 @@ class TrayMenu(QMenu):
         for submenu in self.findChildren(QMenu):  # which `clear` leaves behind
             submenu.deleteLater()
         self._add_status()
+        self._add_newer_version()
         if self._context.supervisor.state.answers:
             self.addSeparator()
             self._add_pins()
@@ -75,6 +76,12 @@ class TrayMenu(QMenu):
             self._entry(" - ".join(filter(None, parts))).setEnabled(False)
         elif supervisor.state.answers and status is not None:
             self._entry(self.tr("No model is loaded")).setEnabled(False)
+
+    def _add_newer_version(self) -> None:
+        updates = self._context.updates
+        if updates.newer is not None:
+            words = self.tr("Pinfill {} is out...").format(updates.newer.version)
+            self._entry(words, partial(updates.open_page, self._context.tell))
 
     def _add_pins(self) -> None:
         pins = self._context.store.pins

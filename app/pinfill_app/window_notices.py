@@ -1,10 +1,11 @@
-"""What the window tells of the service: failures, another port, another version, where the key is."""
+"""What the window tells of the service (failures, ports, versions, where the key is), and of newer versions."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
 from pinfill_app.service_state import ServiceState
+from pinfill_app.update_words import how_to_update, is_out
 from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.notices import Notice, Weight
 from pinfill_app.windows.page import Context
@@ -24,6 +25,7 @@ class WindowNotices(QObject):
         supervisor.port_changed.connect(self._on_port_changed)
         supervisor.other_version_found.connect(self._on_other_version)
         context.store.status_changed.connect(self._on_status)
+        context.updates.changed.connect(self._on_updates)
 
     def tell_no_tray(self) -> None:
         text = self.tr("This desktop has no tray. Pinfill runs while this window is open; closing it quits.")
@@ -76,3 +78,17 @@ class WindowNotices(QObject):
         else:
             text = "\n".join(problem.message for problem in status.problems)
             self._notices.show_notice("problems", Notice(text, Weight.FAILURE))
+
+    def _on_updates(self) -> None:
+        updates = self._context.updates
+        if updates.newer is None:
+            self._notices.withdraw("newer")
+            return
+        this = self.tr("This is {}; what you pinned and set stays.").format(__version__)
+        text = " ".join(filter(None, (is_out(updates.newer), this, how_to_update(updates.newer))))
+        page, skip = self.tr("Open the download page"), self.tr("Skip this version")
+        notice = Notice(text, action=(page, self._open_page), other_action=(skip, updates.skip))
+        self._notices.show_notice("newer", notice)
+
+    def _open_page(self) -> None:
+        self._context.updates.open_page(self._context.tell)

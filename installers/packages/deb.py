@@ -13,7 +13,7 @@ from installers.packages.elf import BASE
 from installers.packages.licences import copyright_file
 from installers.packages.linux import FILES, LIBRARY, RESOURCES, compressed, qt_packages
 from installers.packages.payload import COMMON
-from installers.packages.release import PackageError, Release, normalise, run
+from installers.packages.release import PackageError, Release, homepage, normalise, run
 
 MAINTAINER = "Pinfill contributors <contributors@pinfill.invalid>"
 DOCUMENTS = "/usr/share/doc/pinfill"
@@ -89,8 +89,10 @@ def _add_control(root: Path, release: Release) -> None:
         "Maintainer": MAINTAINER,
         "Installed-Size": f"{-(-size // 1024)}",
         "Depends": ", ".join(_dependencies()),
+        "Recommends": "ca-certificates",  # by which Qt knows who answers when it asks for a newer version
         "Section": "utils",
         "Priority": "optional",
+        "Homepage": homepage(),
     }
     lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
     (control / "control").write_text(lines + _DESCRIPTION, encoding="utf-8")

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 VERSION_FILE = "pinfill_service/__init__.py"
 _VERSION = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
-_PLAIN = re.compile(r"\d+(\.\d+)*([a-z]+\d*)?")
+_PLAIN = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?")  # the application compares it with what is published
 _GIB = 1 << 30
 
 
@@ -52,6 +53,12 @@ def set_version(folder: Path, version: str) -> None:
     """Makes a copy of the code say the version it is packaged as."""
     file = folder / VERSION_FILE
     file.write_text(_VERSION.sub(version, file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def homepage() -> str:
+    """Where the project is, as pyproject.toml says."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["urls"]["Homepage"])
 
 
 def _epoch() -> int:

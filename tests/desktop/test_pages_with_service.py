@@ -26,6 +26,7 @@ from pinfill_app.windows.savings import SavingsPage
 from tests.support.desktop import LIMIT_MILLISECONDS
 from tests.support.pages import ScriptedFound, english
 from tests.support.real_service import KEY, MODEL, real_service
+from tests.support.updates import silent_updates
 
 
 @pytest.fixture
@@ -50,6 +51,7 @@ def context(home: Path, asked_for: list[tuple[str, dict[str, Any]]]) -> Iterator
             lambda title, text, /: None,
             Commands(client),
             ScriptedFound(),
+            silent_updates(home),
         )
         store.leave()
 

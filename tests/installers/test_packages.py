@@ -204,6 +204,7 @@ def test_a_deb_says_what_it_is(tmp_path: Path) -> None:
 
     assert "Version: 1.2.3\n" in fields and "python3 (<< 3.14)" in fields
     assert "libglib2.0-0 | libglib2.0-0t64" in fields
+    assert "Homepage: https://github.com/pinfill/pinfill\n" in fields
     assert {owner for _, owner in lines.values()} == {"root/root"}
     assert lines["./usr/lib/pinfill/bin/pinfill"][0] == "-rwxr-xr-x"
     assert lines["./usr/lib/pinfill/common/pure.py"][0] == "-rw-r--r--"
@@ -241,7 +242,7 @@ def test_normalising_leaves_what_links_point_to_alone(tmp_path: Path) -> None:
 def test_a_release_has_a_plain_version_and_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     assert release("0.9.1rc1") == Release("0.9.1rc1", 1_700_000_000)
-    for version in ("1.0; rm -rf /", "1.0-1", "v1", "../1"):
+    for version in ("1.0; rm -rf /", "1.0-1", "1.0next", "v1", "../1"):
         with pytest.raises(PackageError, match="no version"):
             release(version)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")

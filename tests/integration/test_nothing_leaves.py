@@ -18,7 +18,10 @@ from tests.support.models import LLAMA
 
 LIMIT_SECONDS = 120
 KEY = "a-key"
+STRACE = ("strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o")
 _ADDRESS = re.compile(r'sin6?_addr=inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"')
+
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not on this machine")
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -60,11 +63,47 @@ def test_nothing_is_written_but_into_its_own_folder(tmp_path: Path) -> None:
     assert [path for path in tmp_path.iterdir() if path.name != "pinfill"] == []
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not on this machine")
+def addresses_in(calls: Path) -> set[str]:
+    """The addresses in strace's listing."""
+    return {first or second for first, second in _ADDRESS.findall(calls.read_text(encoding="utf-8"))}
+
+
+def beyond_loopback(addresses: set[str]) -> set[str]:
+    return {address for address in addresses if not ipaddress.ip_address(address).is_loopback}
+
+
+@needs_strace
 def test_no_packet_goes_beyond_loopback(tmp_path: Path) -> None:
     home, calls = tmp_path / "home", tmp_path / "calls"
     home.mkdir()
-    use_a_service(["strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o", str(calls)], home)
+    use_a_service([*STRACE, str(calls)], home)
 
-    found = {first or second for first, second in _ADDRESS.findall(calls.read_text(encoding="utf-8"))}
-    assert {address for address in found if not ipaddress.ip_address(address).is_loopback} == set()
+    assert beyond_loopback(addresses_in(calls)) == set()
+
+
+WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from pinfill_app.application import PinfillApplication
+from pinfill_app.updates import Pace, Updates
+qt = QApplication([])
+at_once = lambda settings: Updates(settings, pace=Pace((0, 0), (1, 1)))
+application = PinfillApplication(Path(sys.argv[1]), make_updates=at_once)
+application.store.status_changed.connect(application.quit)
+application.start(minimised=False)
+sys.exit(qt.exec())
+"""
+
+
+@needs_strace
+def test_the_window_that_nobody_has_set_up_asks_nobody_for_a_newer_version(tmp_path: Path) -> None:
+    pytest.importorskip("PySide6", reason="the desktop extra is not installed")
+    home, calls = tmp_path / "home", tmp_path / "calls"
+    (home / "pinfill").mkdir(parents=True, mode=0o700)
+    own = {"QT_QPA_PLATFORM": "offscreen", "PINFILL_MODEL": str(LLAMA), "PINFILL_PORT": "0"}
+    command = [*STRACE, str(calls), sys.executable, "-c", WINDOW, str(home / "pinfill")]
+    subprocess.run(command, env=environment(home) | own, check=True, timeout=LIMIT_SECONDS)
+
+    addresses = addresses_in(calls)
+    assert addresses and beyond_loopback(addresses) == set()

@@ -23,6 +23,7 @@ from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.windows.page import Context, Page
 from pinfill_service.api.schemas import manage
+from tests.support.updates import silent_updates
 
 P = TypeVar("P", bound=Page)
 Answer = BaseModel | Failure
@@ -111,6 +112,7 @@ class Shown(Generic[P]):
             lambda title, text, /: None,
             Commands(self.client),
             self.found,
+            silent_updates(home),
         )
         self.page = kind(self.context)
 

@@ -26,6 +26,7 @@ from pinfill_app.windows.page import Context
 from pinfill_app.windows.prefixes import PrefixesPage
 from pinfill_service.api.schemas import manage
 from tests.support.pages import ScriptedFound
+from tests.support.updates import silent_updates
 
 Answer = BaseModel | Output | Failure
 
@@ -104,6 +105,7 @@ class Shown:
             lambda title, text, /: self.told.append((title, text)),
             ScriptedCommands(client, self.script),
             ScriptedFound(),
+            silent_updates(home),
         )
         with patch.object(prefixes, "SourceWatching", lambda *_: None):  # its pins are of files that are not there
             self.page = PrefixesPage(self.context)

@@ -64,7 +64,7 @@
   <name>ActivityPage</name>
   <message>
    <source>&amp;Connect an agent</source>
-   <translation>&amp;Agenten verbinden</translation>
+   <translation>Agenten &amp;verbinden</translation>
   </message>
   <message>
    <source>Activity</source>
@@ -72,7 +72,7 @@
   </message>
   <message>
    <source>Copy the &amp;address</source>
-   <translation>&amp;Adresse kopieren</translation>
+   <translation>A&amp;dresse kopieren</translation>
   </message>
   <message>
    <source>No requests yet. Connect an agent, or send requests to {}.</source>
@@ -201,7 +201,7 @@
   <name>AgentStep</name>
   <message>
    <source>&amp;All agents...</source>
-   <translation>&amp;Alle Agenten...</translation>
+   <translation>All&amp;e Agenten...</translation>
   </message>
   <message>
    <source>A coding agent that is connected asks Pinfill instead of a service far away. Its long beginning is then evaluated once, not in every conversation. You see every change before it is made, and can undo it.</source>
@@ -260,7 +260,7 @@
   </message>
   <message>
    <source>Their configuration has the new address of the service: {}.</source>
-   <translation>Ihre Konfiguration enthält die neue Adresse des Dienstes: {}.</translation>
+   <translation>In deren Konfiguration steht die neue Adresse des Dienstes: {}.</translation>
   </message>
   <message>
    <source>Undo...</source>
@@ -449,7 +449,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Cac&amp;hed, from before</source>
-   <translation>Im Cac&amp;he, von vorher</translation>
+   <translation>Im Ca&amp;che, von vorher</translation>
   </message>
   <message>
    <source>Different: {}</source>
@@ -484,6 +484,56 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>FoundLine</name>
+  <message>
+   <source>All models of other programs are imported.</source>
+   <translation>Alle Modelle anderer Programme sind importiert.</translation>
+  </message>
+  <message>
+   <source>Can be imported: {}.</source>
+   <translation>Können importiert werden: {}.</translation>
+  </message>
+  <message>
+   <source>Cannot be imported: {}.</source>
+   <translation>Können nicht importiert werden: {}.</translation>
+  </message>
+  <message>
+   <source>LM Studio, Ollama and Hugging Face's cache have no models on this computer.</source>
+   <translation>LM Studio, Ollama und Hugging Faces Cache haben keine Modelle auf diesem Computer.</translation>
+  </message>
+  <message>
+   <source>Look &amp;again</source>
+   <translation>Erneut &amp;suchen</translation>
+  </message>
+  <message>
+   <source>Looking for models of LM Studio, Ollama and Hugging Face's cache...</source>
+   <translation>Modelle von LM Studio, Ollama und aus Hugging Faces Cache werden gesucht...</translation>
+  </message>
+  <message>
+   <source>Looks again for models of LM Studio, Ollama and Hugging Face's cache (F5)</source>
+   <translation>Sucht noch einmal nach Modellen von LM Studio, Ollama und aus Hugging Faces Cache (F5)</translation>
+  </message>
+ </context>
+ <context>
+  <name>FoundModels</name>
+  <message>
+   <source>Looking for models of other programs took too long. Is a folder of theirs on a slow disk?</source>
+   <translation>Die Suche nach Modellen anderer Programme hat zu lange gedauert. Liegt ein Ordner von ihnen auf einer langsamen Festplatte?</translation>
+  </message>
+  <message>
+   <source>Models of other programs could not be looked for. {}</source>
+   <translation>Nach Modellen anderer Programme konnte nicht gesucht werden. {}</translation>
+  </message>
+  <message>
+   <source>Other programs have more models on this machine than can be shown here. In a terminal, 'pinfill models found' lists them, and 'pinfill models import' takes one in.</source>
+   <translation>Andere Programme haben auf diesem Rechner mehr Modelle, als hier gezeigt werden können. Im Terminal zeigt 'pinfill models found' alle, und 'pinfill models import' importiert eines.</translation>
+  </message>
+  <message>
+   <source>The look for models of other programs gave an answer that this version does not know.</source>
+   <translation>Die Suche nach Modellen anderer Programme gab eine Antwort, die diese Version nicht kennt.</translation>
+  </message>
+ </context>
+ <context>
   <name>HelpMenu</name>
   <message>
    <source>&amp;About Pinfill</source>
@@ -514,8 +564,8 @@ mit Cache: {}</translation>
    <translation>Über Pinfill</translation>
   </message>
   <message>
-   <source>Licence: Apache-2.0. Nothing leaves this machine.</source>
-   <translation>Lizenz: Apache-2.0. Nichts verlässt diesen Rechner.</translation>
+   <source>Licence: Apache-2.0. Nothing leaves this machine unless you ask for it.</source>
+   <translation>Lizenz: Apache-2.0. Nichts verlässt diesen Rechner, wenn Sie es nicht veranlassen.</translation>
   </message>
   <message>
    <source>Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.</source>
@@ -538,10 +588,89 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>HubSection</name>
+  <message>
+   <source>&amp;Forget</source>
+   <translation>V&amp;ergessen</translation>
+  </message>
+  <message>
+   <source>Access token of Hugging Face</source>
+   <translation>Zugangstoken von Hugging Face</translation>
+  </message>
+  <message>
+   <source>Deletes the token from this machine. At Hugging Face it stays valid.</source>
+   <translation>Löscht das Token von diesem Rechner. Bei Hugging Face bleibt es gültig.</translation>
+  </message>
+  <message>
+   <source>Hu&amp;b token</source>
+   <translation>Zugan&amp;gstoken</translation>
+  </message>
+  <message>
+   <source>It comes from the variable HF_TOKEN, which wins over one that is saved here.</source>
+   <translation>Es kommt aus der Variablen HF_TOKEN. Sie gilt vor einem, das hier gespeichert ist.</translation>
+  </message>
+  <message>
+   <source>It is kept in the system keyring.</source>
+   <translation>Es liegt im Schlüsselbund des Systems.</translation>
+  </message>
+  <message>
+   <source>It is kept in {}, for this machine has no keyring.</source>
+   <translation>Es liegt in {}, denn dieser Rechner hat keinen Schlüsselbund.</translation>
+  </message>
+  <message>
+   <source>It is the one of “hf auth login”, in {}.</source>
+   <translation>Es ist das von „hf auth login“, in {}.</translation>
+  </message>
+  <message>
+   <source>Models that are private, or whose licence has to be accepted first, ask for a token. It is sent to Hugging Face alone, when a model is downloaded from there.</source>
+   <translation>Private Modelle und solche, deren Lizenz zuerst angenommen werden muss, verlangen ein Token. Es wird nur an Hugging Face gesendet, wenn von dort ein Modell heruntergeladen wird.</translation>
+  </message>
+  <message>
+   <source>One in the system keyring is looked for when a model is downloaded.</source>
+   <translation>Ob eines im Schlüsselbund des Systems liegt, wird nachgesehen, wenn ein Modell heruntergeladen wird.</translation>
+  </message>
+  <message>
+   <source>Sa&amp;ve</source>
+   <translation>Spe&amp;ichern</translation>
+  </message>
+  <message>
+   <source>That is no token: copy it again, as a whole and without spaces.</source>
+   <translation>Das ist kein Token: noch einmal kopieren, vollständig und ohne Leerzeichen.</translation>
+  </message>
+  <message>
+   <source>The system keyring is asked. It may want its password.</source>
+   <translation>Der Schlüsselbund des Systems wird gefragt. Vielleicht verlangt er sein Kennwort.</translation>
+  </message>
+  <message>
+   <source>The token could not be forgotten. {}</source>
+   <translation>Das Token konnte nicht vergessen werden. {}</translation>
+  </message>
+  <message>
+   <source>The token could not be saved. {}</source>
+   <translation>Das Token konnte nicht gespeichert werden. {}</translation>
+  </message>
+  <message>
+   <source>There is none.</source>
+   <translation>Es gibt keines.</translation>
+  </message>
+  <message>
+   <source>This machine has no keyring, so the token is kept in {}, which only you can read.</source>
+   <translation>Dieser Rechner hat keinen Schlüsselbund, deshalb liegt das Token in {}; nur Sie können das lesen.</translation>
+  </message>
+ </context>
+ <context>
   <name>ImportLine</name>
+  <message>
+   <source>&amp;Import</source>
+   <translation>&amp;Importieren</translation>
+  </message>
   <message>
    <source>All files (*)</source>
    <translation>Alle Dateien (*)</translation>
+  </message>
+  <message>
+   <source>Choose a name for it, of the letters a to z and digits:</source>
+   <translation>Wählen Sie einen Namen dafür, aus den Buchstaben a bis z und Ziffern:</translation>
   </message>
   <message>
    <source>GGUF models (*.gguf)</source>
@@ -569,7 +698,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>S&amp;top</source>
-   <translation>&amp;Anhalten</translation>
+   <translation>Anhal&amp;ten</translation>
   </message>
   <message>
    <source>Stopping the import of {}</source>
@@ -578,6 +707,10 @@ mit Cache: {}</translation>
   <message>
    <source>The import of {} was stopped. Nothing of it is kept.</source>
    <translation>Der Import von {} wurde angehalten. Nichts davon bleibt.</translation>
+  </message>
+  <message>
+   <source>There is a model {} on this computer already. A name for this one:</source>
+   <translation>Auf diesem Computer ist schon ein Modell {}. Ein Name für dieses:</translation>
   </message>
   <message>
    <source>{} was not imported. {}</source>
@@ -643,7 +776,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>No line is like that.</source>
-   <translation>Keine Zeile ist so.</translation>
+   <translation>Keine Zeile passt dazu.</translation>
   </message>
   <message>
    <source>Open &amp;folder</source>
@@ -770,16 +903,20 @@ mit Cache: {}</translation>
  <context>
   <name>ModelActions</name>
   <message>
+   <source>&amp;Import</source>
+   <translation>&amp;Importieren</translation>
+  </message>
+  <message>
    <source>&amp;Load</source>
    <translation>&amp;Laden</translation>
   </message>
   <message>
    <source>&amp;Pull</source>
-   <translation>&amp;Herunterladen</translation>
+   <translation>He&amp;runterladen</translation>
   </message>
   <message>
    <source>&amp;Pull again</source>
-   <translation>Noch einmal &amp;herunterladen</translation>
+   <translation>Noch einmal he&amp;runterladen</translation>
   </message>
   <message>
    <source>&amp;Remove</source>
@@ -795,7 +932,11 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>&amp;Unload</source>
-   <translation>&amp;Entladen</translation>
+   <translation>E&amp;ntladen</translation>
+  </message>
+  <message>
+   <source>Another one is being imported.</source>
+   <translation>Es wird gerade ein anderes importiert.</translation>
   </message>
   <message>
    <source>Frees its memory; requests are refused until a model is loaded.</source>
@@ -807,7 +948,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Pulling {} was stopped. The next pull goes on where that is possible.</source>
-   <translation>Das Herunterladen von {} wurde angehalten. Beim nächsten Mal geht es dort weiter, wo das möglich ist.</translation>
+   <translation>Das Herunterladen von {} wurde angehalten. Das nächste Mal geht es von dort weiter, soweit das möglich ist.</translation>
   </message>
   <message>
    <source>Remove {}? {} are deleted from this computer.</source>
@@ -837,6 +978,14 @@ mit Cache: {}</translation>
    <translation>Ein Prompt mit allen {} bräuchte {}, mehr als die {} für Präfixe: Erhöhen Sie das in den Einstellungen.</translation>
   </message>
   <message>
+   <source>Importing makes a copy for Pinfill. The original stays as it is.</source>
+   <translation>Beim Importieren entsteht eine Kopie für Pinfill. Das Original bleibt, wie es ist.</translation>
+  </message>
+  <message>
+   <source>It cannot be imported: {}</source>
+   <translation>Es kann nicht importiert werden: {}</translation>
+  </message>
+  <message>
    <source>Nothing selected</source>
    <translation>Nichts ausgewählt</translation>
   </message>
@@ -850,7 +999,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>from {}</source>
-   <translation>von {}</translation>
+   <translation>aus {}</translation>
   </message>
   <message>
    <source>licence {}</source>
@@ -906,6 +1055,10 @@ mit Cache: {}</translation>
  <context>
   <name>ModelStep</name>
   <message>
+   <source>&amp;Choose one to import...</source>
+   <translation>Eines &amp;importieren...</translation>
+  </message>
+  <message>
    <source>&amp;Fetch {}, {}</source>
    <translation>{} &amp;herunterladen, {}</translation>
   </message>
@@ -922,6 +1075,22 @@ mit Cache: {}</translation>
    <translation>Ein Modell</translation>
   </message>
   <message>
+   <source>F&amp;etch {}, {}</source>
+   <translation>{} her&amp;unterladen, {}</translation>
+  </message>
+  <message>
+   <source>Fe&amp;tch {}, {}</source>
+   <translation>{} herun&amp;terladen, {}</translation>
+  </message>
+  <message>
+   <source>Lo&amp;ad {}</source>
+   <translation>{} la&amp;den</translation>
+  </message>
+  <message>
+   <source>Loa&amp;d {}</source>
+   <translation>{} lad&amp;en</translation>
+  </message>
+  <message>
    <source>Pinfill answers with a language model that runs on this machine. Nothing you ask leaves it.</source>
    <translation>Pinfill antwortet mit einem Sprachmodell, das auf diesem Rechner läuft. Nichts, was Sie fragen, verlässt ihn.</translation>
   </message>
@@ -936,6 +1105,10 @@ mit Cache: {}</translation>
   <message>
    <source>There is no model on this machine yet. Licence of what is offered here: {}.</source>
    <translation>Auf diesem Rechner ist noch kein Modell. Lizenz der hier angebotenen: {}.</translation>
+  </message>
+  <message>
+   <source>You have {}: importing one downloads nothing. Licence of what can be fetched: {}.</source>
+   <translation>Sie haben {}: Dafür muss nichts heruntergeladen werden. Lizenz dessen, was heruntergeladen werden kann: {}.</translation>
   </message>
   <message>
    <source>not known</source>
@@ -965,8 +1138,8 @@ mit Cache: {}</translation>
    <translation>Modelle werden angezeigt, während er läuft.</translation>
   </message>
   <message>
-   <source>No model is loaded. Load one that is on this computer, or pull one first.</source>
-   <translation>Es ist kein Modell geladen. Laden Sie eines von diesem Computer oder laden Sie erst eines herunter.</translation>
+   <source>No model is loaded. Load one that is on this computer, or pull or import one first.</source>
+   <translation>Es ist kein Modell geladen. Laden Sie eines von diesem Computer, oder laden Sie erst eines herunter oder importieren Sie eines.</translation>
   </message>
   <message>
    <source>{} runs on {}.</source>
@@ -1093,7 +1266,7 @@ mit Cache: {}</translation>
   <name>PinFilesDialog</name>
   <message>
    <source>&amp;Add files...</source>
-   <translation>&amp;Dateien hinzufügen...</translation>
+   <translation>Dateien hinzu&amp;fügen...</translation>
   </message>
   <message>
    <source>&amp;Files, in this order</source>
@@ -1125,7 +1298,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Move u&amp;p</source>
-   <translation>Nach &amp;oben</translation>
+   <translation>Nach o&amp;ben</translation>
   </message>
   <message>
    <source>Pin files</source>
@@ -1133,7 +1306,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Take o&amp;ut</source>
-   <translation>&amp;Herausnehmen</translation>
+   <translation>Herausneh&amp;men</translation>
   </message>
   <message>
    <source>There is no file with text in it.</source>
@@ -1254,6 +1427,13 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>PinfillApplication</name>
+  <message>
+   <source>Open Pinfill to see where to get it.</source>
+   <translation>Öffnen Sie Pinfill, um zu sehen, wo es sie gibt.</translation>
+  </message>
+ </context>
+ <context>
   <name>Pinning</name>
   <message>
    <source>&amp;Change it...</source>
@@ -1292,7 +1472,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>&amp;Pin this...</source>
-   <translation>Dies an&amp;heften...</translation>
+   <translation>Dies anhe&amp;ften...</translation>
   </message>
   <message>
    <source>&amp;Refresh</source>
@@ -1355,7 +1535,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Pin a recent &amp;request</source>
-   <translation>Eine neuere &amp;Anfrage anheften</translation>
+   <translation>Eine der letzten &amp;Anfragen anheften</translation>
   </message>
   <message>
    <source>Search</source>
@@ -1491,7 +1671,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Tell the programs that use it: their model is {} now.</source>
-   <translation>Sagen Sie es den Programmen, die ihn verwenden: Ihr Modell ist jetzt {}.</translation>
+   <translation>Teilen Sie es den Programmen mit, die ihn verwenden: Deren Modell heißt jetzt {}.</translation>
   </message>
   <message>
    <source>about {}</source>
@@ -1641,7 +1821,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>{} will be unpinned in {}. Your files stay; what Pinfill keeps of them goes.</source>
-   <translation>{} wird in {} gelöst. Ihre Dateien bleiben; was Pinfill davon behält, geht verloren.</translation>
+   <translation>{} wird in {} gelöst. Ihre Dateien bleiben; was Pinfill davon behält, wird gelöscht.</translation>
   </message>
  </context>
  <context>
@@ -1976,7 +2156,7 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>Evict {} unpinned prefixes, {}? Needs up to {} of prefill when they are asked for again.</source>
-   <translation>{} nicht angeheftete Präfixe verwerfen, {}? Braucht bis zu {} Prefill, wenn sie wieder gefragt werden.</translation>
+   <translation>{} nicht angeheftete Präfixe verwerfen, {}? Braucht bis zu {} Prefill, wenn sie wieder gebraucht werden.</translation>
   </message>
   <message>
    <source>It differs from a cold run by {}. Refresh it, and report this.</source>
@@ -2086,6 +2266,10 @@ mit Cache: {}</translation>
    <translation>Letzte Anfrage anheften</translation>
   </message>
   <message>
+   <source>Pinfill {} is out...</source>
+   <translation>Pinfill {} ist erschienen...</translation>
+  </message>
+  <message>
    <source>Quit</source>
    <translation>Beenden</translation>
   </message>
@@ -2135,7 +2319,41 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>Updates</name>
+  <message>
+   <source>Open {} in a browser.</source>
+   <translation>Öffnen Sie {} in einem Browser.</translation>
+  </message>
+  <message>
+   <source>The download page cannot be opened</source>
+   <translation>Die Download-Seite kann nicht geöffnet werden</translation>
+  </message>
+ </context>
+ <context>
+  <name>UpdatesRow</name>
+  <message>
+   <source>&amp;Say when a newer version is out</source>
+   <translation>Auf eine neuere Version hin&amp;weisen</translation>
+  </message>
+  <message>
+   <source>Asking {}...</source>
+   <translation>{} wird gefragt...</translation>
+  </message>
+  <message>
+   <source>Check no&amp;w</source>
+   <translation>&amp;Jetzt nachfragen</translation>
+  </message>
+  <message>
+   <source>Off, nobody is asked unless you click. On, {} is asked once a day which release is the latest. It sees the address of this machine and "{}", nothing else. Nothing is downloaded or installed.</source>
+   <translation>Aus: niemand wird gefragt, außer Sie klicken. Ein: {} wird einmal am Tag nach der neuesten Version gefragt und sieht die Adresse dieses Rechners und „{}“, sonst nichts. Nichts wird heruntergeladen oder installiert.</translation>
+  </message>
+ </context>
+ <context>
   <name>WindowNotices</name>
+  <message>
+   <source>Open the download page</source>
+   <translation>Download-Seite öffnen</translation>
+  </message>
   <message>
    <source>Port {} is used by {}. Pinfill now listens on {}.</source>
    <translation>Port {} wird von {} verwendet. Pinfill ist jetzt auf {} erreichbar.</translation>
@@ -2143,6 +2361,10 @@ mit Cache: {}</translation>
   <message>
    <source>Restart service</source>
    <translation>Dienst neu starten</translation>
+  </message>
+  <message>
+   <source>Skip this version</source>
+   <translation>Diese Version überspringen</translation>
   </message>
   <message>
    <source>Start service</source>
@@ -2166,7 +2388,11 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>This desktop has no tray. Pinfill runs while this window is open; closing it quits.</source>
-   <translation>Dieser Desktop hat keinen Infobereich. Pinfill läuft, solange dieses Fenster offen ist; schließen beendet es.</translation>
+   <translation>Dieser Desktop hat keinen Infobereich. Pinfill läuft, solange dieses Fenster offen ist; wird es geschlossen, endet Pinfill.</translation>
+  </message>
+  <message>
+   <source>This is {}; what you pinned and set stays.</source>
+   <translation>Dies ist {}; was Sie angeheftet und eingestellt haben, bleibt.</translation>
   </message>
   <message>
    <source>This machine has no keyring, so the API key is kept in {}, which only you can read.</source>
@@ -2333,6 +2559,10 @@ mit Cache: {}</translation>
    <translation>Wie viel es geladen von dem braucht, was auf diesem Computer frei ist</translation>
   </message>
   <message>
+   <source>Hugging Face's cache</source>
+   <translation>Hugging Faces Cache</translation>
+  </message>
+  <message>
    <source>In memory</source>
    <translation>Im Speicher</translation>
   </message>
@@ -2397,6 +2627,18 @@ mit Cache: {}</translation>
    <translation>passt</translation>
   </message>
   <message>
+   <source>importing</source>
+   <translation>wird importiert</translation>
+  </message>
+  <message>
+   <source>in {}</source>
+   <translation>in {}</translation>
+  </message>
+  <message>
+   <source>its name is no text. Rename the file or its folder.</source>
+   <translation>sein Name ist kein Text. Benennen Sie die Datei oder ihren Ordner um.</translation>
+  </message>
+  <message>
    <source>loaded</source>
    <translation>geladen</translation>
   </message>
@@ -2441,12 +2683,24 @@ mit Cache: {}</translation>
    <translation>wartet, bis laufende Anfragen beendet sind</translation>
   </message>
   <message>
+   <source>{} model in {}</source>
+   <translation>{} Modell in {}</translation>
+  </message>
+  <message>
+   <source>{} models in {}</source>
+   <translation>{} Modelle in {}</translation>
+  </message>
+  <message>
    <source>{} {}</source>
    <translation>{} {}</translation>
   </message>
   <message>
    <source>{} {} of {}</source>
    <translation>{} {} von {}</translation>
+  </message>
+  <message>
+   <source>{}, cannot be imported</source>
+   <translation>{}, kann nicht importiert werden</translation>
   </message>
   <message>
    <source>{}, up to {} of {}</source>
@@ -2757,6 +3011,59 @@ mit Cache: {}</translation>
   <message>
    <source>{} tokens/s</source>
    <translation>{} Token/s</translation>
+  </message>
+ </context>
+ <context>
+  <name>updates</name>
+  <message>
+   <source>Download {0} there, and type in its folder:
+sudo apt-get install ./{0}</source>
+   <translation>Laden Sie dort {0} herunter und geben Sie im selben Ordner ein:
+sudo apt-get install ./{0}</translation>
+  </message>
+  <message>
+   <source>Download {} there, and start it.</source>
+   <translation>Laden Sie dort {} herunter und starten Sie es.</translation>
+  </message>
+  <message>
+   <source>Download {} there, unpack it, and run its install.sh.</source>
+   <translation>Laden Sie dort {} herunter, entpacken Sie es und führen Sie install.sh daraus aus.</translation>
+  </message>
+  <message>
+   <source>No release is published at {home}.</source>
+   <translation>Unter {home} ist keine Version veröffentlicht.</translation>
+  </message>
+  <message>
+   <source>Pinfill {} is out.</source>
+   <translation>Pinfill {} ist erschienen.</translation>
+  </message>
+  <message>
+   <source>The answer of {host} is not understood. Look at {home} yourself.</source>
+   <translation>Die Antwort von {host} ist nicht zu verstehen. Sehen Sie selbst unter {home} nach.</translation>
+  </message>
+  <message>
+   <source>This is the newest version, {}.</source>
+   <translation>Dies ist die neueste Version, {}.</translation>
+  </message>
+  <message>
+   <source>This is {}; the newest release is {}.</source>
+   <translation>Dies ist {}; die neueste veröffentlichte Version ist {}.</translation>
+  </message>
+  <message>
+   <source>{host} cannot be reached safely. Look at this machine's clock and certificates, then check again.</source>
+   <translation>{host} ist nicht sicher zu erreichen. Prüfen Sie Uhr und Zertifikate dieses Rechners und fragen Sie dann noch einmal nach.</translation>
+  </message>
+  <message>
+   <source>{host} cannot be reached. Look at the network and the proxy, then check again.</source>
+   <translation>{host} ist nicht zu erreichen. Prüfen Sie Netzwerk und Proxy und fragen Sie dann noch einmal nach.</translation>
+  </message>
+  <message>
+   <source>{host} does not answer now, perhaps because this network asks often. Check again in an hour.</source>
+   <translation>{host} gibt jetzt keine Auskunft, vielleicht weil aus diesem Netzwerk oft gefragt wird. Fragen Sie in einer Stunde noch einmal nach.</translation>
+  </message>
+  <message>
+   <source>{host} takes too long. Check again later.</source>
+   <translation>{host} braucht zu lange. Fragen Sie später noch einmal nach.</translation>
   </message>
  </context>
 </TS>

@@ -154,7 +154,7 @@
   <name>AgentDetail</name>
   <message>
    <source>Answered in {}: {} cached, {} new. "{}"</source>
-   <translation>用时 {} 得到回答：{} 个来自缓存，{} 个为新。“{}”</translation>
+   <translation>用时 {} 得到回答：{} 个来自缓存，{} 个为新增。“{}”</translation>
   </message>
   <message>
    <source>Connected to the model {}, which is not loaded. Write the configuration again to use {}.</source>
@@ -201,7 +201,7 @@
   <name>AgentStep</name>
   <message>
    <source>&amp;All agents...</source>
-   <translation>所有智能体(&amp;A)...</translation>
+   <translation>所有智能体(&amp;L)...</translation>
   </message>
   <message>
    <source>A coding agent that is connected asks Pinfill instead of a service far away. Its long beginning is then evaluated once, not in every conversation. You see every change before it is made, and can undo it.</source>
@@ -377,7 +377,7 @@
   </message>
   <message>
    <source>{} cached, {} new, of {} tokens</source>
-   <translation>{} 个来自缓存，{} 个为新，共 {} 个 token</translation>
+   <translation>{} 个来自缓存，{} 个为新增，共 {} 个 token</translation>
   </message>
  </context>
  <context>
@@ -449,7 +449,7 @@ with it: {}</source>
   </message>
   <message>
    <source>Cac&amp;hed, from before</source>
-   <translation>之前缓存的(&amp;H)</translation>
+   <translation>之前缓存的(&amp;C)</translation>
   </message>
   <message>
    <source>Different: {}</source>
@@ -484,6 +484,56 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>FoundLine</name>
+  <message>
+   <source>All models of other programs are imported.</source>
+   <translation>其他程序的模型都已导入。</translation>
+  </message>
+  <message>
+   <source>Can be imported: {}.</source>
+   <translation>可导入：{}。</translation>
+  </message>
+  <message>
+   <source>Cannot be imported: {}.</source>
+   <translation>不可导入：{}。</translation>
+  </message>
+  <message>
+   <source>LM Studio, Ollama and Hugging Face's cache have no models on this computer.</source>
+   <translation>LM Studio、Ollama 和 Hugging Face 缓存在此计算机上没有模型。</translation>
+  </message>
+  <message>
+   <source>Look &amp;again</source>
+   <translation>重新查找(&amp;A)</translation>
+  </message>
+  <message>
+   <source>Looking for models of LM Studio, Ollama and Hugging Face's cache...</source>
+   <translation>正在查找 LM Studio、Ollama 和 Hugging Face 缓存中的模型...</translation>
+  </message>
+  <message>
+   <source>Looks again for models of LM Studio, Ollama and Hugging Face's cache (F5)</source>
+   <translation>再次查找 LM Studio、Ollama 和 Hugging Face 缓存中的模型 (F5)</translation>
+  </message>
+ </context>
+ <context>
+  <name>FoundModels</name>
+  <message>
+   <source>Looking for models of other programs took too long. Is a folder of theirs on a slow disk?</source>
+   <translation>查找其他程序的模型用时过长。它们的文件夹是否在较慢的磁盘上？</translation>
+  </message>
+  <message>
+   <source>Models of other programs could not be looked for. {}</source>
+   <translation>无法查找其他程序的模型。{}</translation>
+  </message>
+  <message>
+   <source>Other programs have more models on this machine than can be shown here. In a terminal, 'pinfill models found' lists them, and 'pinfill models import' takes one in.</source>
+   <translation>其他程序在本机上的模型太多，无法在此全部显示。在终端中，'pinfill models found' 会列出它们，'pinfill models import' 可导入其中一个。</translation>
+  </message>
+  <message>
+   <source>The look for models of other programs gave an answer that this version does not know.</source>
+   <translation>查找其他程序的模型时得到了此版本无法识别的答复。</translation>
+  </message>
+ </context>
+ <context>
   <name>HelpMenu</name>
   <message>
    <source>&amp;About Pinfill</source>
@@ -514,8 +564,8 @@ with it: {}</source>
    <translation>关于 Pinfill</translation>
   </message>
   <message>
-   <source>Licence: Apache-2.0. Nothing leaves this machine.</source>
-   <translation>许可证：Apache-2.0。任何内容都不会离开本机。</translation>
+   <source>Licence: Apache-2.0. Nothing leaves this machine unless you ask for it.</source>
+   <translation>许可证：Apache-2.0。除非您要求，任何内容都不会离开本机。</translation>
   </message>
   <message>
    <source>Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.</source>
@@ -538,10 +588,89 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>HubSection</name>
+  <message>
+   <source>&amp;Forget</source>
+   <translation>移除(&amp;F)</translation>
+  </message>
+  <message>
+   <source>Access token of Hugging Face</source>
+   <translation>Hugging Face 访问令牌</translation>
+  </message>
+  <message>
+   <source>Deletes the token from this machine. At Hugging Face it stays valid.</source>
+   <translation>从本机删除令牌。它在 Hugging Face 仍然有效。</translation>
+  </message>
+  <message>
+   <source>Hu&amp;b token</source>
+   <translation>访问令牌(&amp;B)</translation>
+  </message>
+  <message>
+   <source>It comes from the variable HF_TOKEN, which wins over one that is saved here.</source>
+   <translation>它来自环境变量 HF_TOKEN，优先于在此保存的令牌。</translation>
+  </message>
+  <message>
+   <source>It is kept in the system keyring.</source>
+   <translation>它保存在系统密钥环中。</translation>
+  </message>
+  <message>
+   <source>It is kept in {}, for this machine has no keyring.</source>
+   <translation>它保存在 {} 中，因为本机没有密钥环。</translation>
+  </message>
+  <message>
+   <source>It is the one of “hf auth login”, in {}.</source>
+   <translation>它是 “hf auth login” 的令牌，位于 {}。</translation>
+  </message>
+  <message>
+   <source>Models that are private, or whose licence has to be accepted first, ask for a token. It is sent to Hugging Face alone, when a model is downloaded from there.</source>
+   <translation>私有模型以及需要先接受许可证的模型要求提供令牌。令牌只在从 Hugging Face 下载模型时发送给 Hugging Face。</translation>
+  </message>
+  <message>
+   <source>One in the system keyring is looked for when a model is downloaded.</source>
+   <translation>下载模型时会在系统密钥环中查找令牌。</translation>
+  </message>
+  <message>
+   <source>Sa&amp;ve</source>
+   <translation>保存(&amp;V)</translation>
+  </message>
+  <message>
+   <source>That is no token: copy it again, as a whole and without spaces.</source>
+   <translation>这不是令牌：请重新完整复制，不要带空格。</translation>
+  </message>
+  <message>
+   <source>The system keyring is asked. It may want its password.</source>
+   <translation>正在询问系统密钥环。它可能要求输入密码。</translation>
+  </message>
+  <message>
+   <source>The token could not be forgotten. {}</source>
+   <translation>无法移除令牌。{}</translation>
+  </message>
+  <message>
+   <source>The token could not be saved. {}</source>
+   <translation>无法保存令牌。{}</translation>
+  </message>
+  <message>
+   <source>There is none.</source>
+   <translation>没有令牌。</translation>
+  </message>
+  <message>
+   <source>This machine has no keyring, so the token is kept in {}, which only you can read.</source>
+   <translation>本机没有密钥环，因此令牌保存在 {} 中，只有您可以读取。</translation>
+  </message>
+ </context>
+ <context>
   <name>ImportLine</name>
+  <message>
+   <source>&amp;Import</source>
+   <translation>导入(&amp;I)</translation>
+  </message>
   <message>
    <source>All files (*)</source>
    <translation>所有文件 (*)</translation>
+  </message>
+  <message>
+   <source>Choose a name for it, of the letters a to z and digits:</source>
+   <translation>请用字母 a 到 z 和数字为它取一个名称：</translation>
   </message>
   <message>
    <source>GGUF models (*.gguf)</source>
@@ -578,6 +707,10 @@ with it: {}</source>
   <message>
    <source>The import of {} was stopped. Nothing of it is kept.</source>
    <translation>已停止导入 {}。未保留任何内容。</translation>
+  </message>
+  <message>
+   <source>There is a model {} on this computer already. A name for this one:</source>
+   <translation>此计算机上已有模型 {}。请为这个模型命名：</translation>
   </message>
   <message>
    <source>{} was not imported. {}</source>
@@ -770,6 +903,10 @@ with it: {}</source>
  <context>
   <name>ModelActions</name>
   <message>
+   <source>&amp;Import</source>
+   <translation>导入(&amp;I)</translation>
+  </message>
+  <message>
    <source>&amp;Load</source>
    <translation>加载(&amp;L)</translation>
   </message>
@@ -796,6 +933,10 @@ with it: {}</source>
   <message>
    <source>&amp;Unload</source>
    <translation>卸载(&amp;U)</translation>
+  </message>
+  <message>
+   <source>Another one is being imported.</source>
+   <translation>正在导入另一个模型。</translation>
   </message>
   <message>
    <source>Frees its memory; requests are refused until a model is loaded.</source>
@@ -835,6 +976,14 @@ with it: {}</source>
   <message>
    <source>A prompt of all {} would take {}, more than the {} for prefixes: raise that in the settings.</source>
    <translation>用满 {} 的提示需要 {}，超过前缀可用的 {}：请在设置中调高。</translation>
+  </message>
+  <message>
+   <source>Importing makes a copy for Pinfill. The original stays as it is.</source>
+   <translation>导入会为 Pinfill 创建一份副本。原文件保持不变。</translation>
+  </message>
+  <message>
+   <source>It cannot be imported: {}</source>
+   <translation>无法导入：{}</translation>
   </message>
   <message>
    <source>Nothing selected</source>
@@ -906,6 +1055,10 @@ with it: {}</source>
  <context>
   <name>ModelStep</name>
   <message>
+   <source>&amp;Choose one to import...</source>
+   <translation>选择要导入的模型(&amp;C)...</translation>
+  </message>
+  <message>
    <source>&amp;Fetch {}, {}</source>
    <translation>下载 {}，{}(&amp;F)</translation>
   </message>
@@ -922,6 +1075,22 @@ with it: {}</source>
    <translation>模型</translation>
   </message>
   <message>
+   <source>F&amp;etch {}, {}</source>
+   <translation>下载 {}，{}(&amp;E)</translation>
+  </message>
+  <message>
+   <source>Fe&amp;tch {}, {}</source>
+   <translation>下载 {}，{}(&amp;T)</translation>
+  </message>
+  <message>
+   <source>Lo&amp;ad {}</source>
+   <translation>加载 {}(&amp;A)</translation>
+  </message>
+  <message>
+   <source>Loa&amp;d {}</source>
+   <translation>加载 {}(&amp;D)</translation>
+  </message>
+  <message>
    <source>Pinfill answers with a language model that runs on this machine. Nothing you ask leaves it.</source>
    <translation>Pinfill 使用在本机运行的语言模型来回答。您提出的任何内容都不会离开本机。</translation>
   </message>
@@ -936,6 +1105,10 @@ with it: {}</source>
   <message>
    <source>There is no model on this machine yet. Licence of what is offered here: {}.</source>
    <translation>本机上还没有模型。此处提供的模型的许可证：{}。</translation>
+  </message>
+  <message>
+   <source>You have {}: importing one downloads nothing. Licence of what can be fetched: {}.</source>
+   <translation>您有 {}：导入无需下载。可下载模型的许可证：{}。</translation>
   </message>
   <message>
    <source>not known</source>
@@ -965,8 +1138,8 @@ with it: {}</source>
    <translation>服务运行时会显示模型。</translation>
   </message>
   <message>
-   <source>No model is loaded. Load one that is on this computer, or pull one first.</source>
-   <translation>尚未加载模型。请加载此计算机上的模型，或先下载一个。</translation>
+   <source>No model is loaded. Load one that is on this computer, or pull or import one first.</source>
+   <translation>尚未加载模型。请加载此计算机上的模型，或先下载或导入一个。</translation>
   </message>
   <message>
    <source>{} runs on {}.</source>
@@ -1125,7 +1298,7 @@ with it: {}</source>
   </message>
   <message>
    <source>Move u&amp;p</source>
-   <translation>上移(&amp;P)</translation>
+   <translation>上移(&amp;M)</translation>
   </message>
   <message>
    <source>Pin files</source>
@@ -1251,6 +1424,13 @@ with it: {}</source>
   <message>
    <source>{} characters</source>
    <translation>{} 个字符</translation>
+  </message>
+ </context>
+ <context>
+  <name>PinfillApplication</name>
+  <message>
+   <source>Open Pinfill to see where to get it.</source>
+   <translation>打开 Pinfill 查看在哪里获取。</translation>
   </message>
  </context>
  <context>
@@ -2086,6 +2266,10 @@ with it: {}</source>
    <translation>固定最近的请求</translation>
   </message>
   <message>
+   <source>Pinfill {} is out...</source>
+   <translation>Pinfill {} 已发布...</translation>
+  </message>
+  <message>
    <source>Quit</source>
    <translation>退出</translation>
   </message>
@@ -2135,7 +2319,41 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>Updates</name>
+  <message>
+   <source>Open {} in a browser.</source>
+   <translation>请在浏览器中打开 {}。</translation>
+  </message>
+  <message>
+   <source>The download page cannot be opened</source>
+   <translation>无法打开下载页面</translation>
+  </message>
+ </context>
+ <context>
+  <name>UpdatesRow</name>
+  <message>
+   <source>&amp;Say when a newer version is out</source>
+   <translation>有新版本时告诉我(&amp;S)</translation>
+  </message>
+  <message>
+   <source>Asking {}...</source>
+   <translation>正在询问 {}...</translation>
+  </message>
+  <message>
+   <source>Check no&amp;w</source>
+   <translation>立即检查(&amp;W)</translation>
+  </message>
+  <message>
+   <source>Off, nobody is asked unless you click. On, {} is asked once a day which release is the latest. It sees the address of this machine and "{}", nothing else. Nothing is downloaded or installed.</source>
+   <translation>关闭时，除非您点击，否则不询问任何人。打开时，每天向 {} 询问一次最新版本。对方只会看到本机的地址和“{}”，别无其他。不会下载或安装任何内容。</translation>
+  </message>
+ </context>
+ <context>
   <name>WindowNotices</name>
+  <message>
+   <source>Open the download page</source>
+   <translation>打开下载页面</translation>
+  </message>
   <message>
    <source>Port {} is used by {}. Pinfill now listens on {}.</source>
    <translation>端口 {} 正被{}使用。Pinfill 现在监听端口 {}。</translation>
@@ -2143,6 +2361,10 @@ with it: {}</source>
   <message>
    <source>Restart service</source>
    <translation>重启服务</translation>
+  </message>
+  <message>
+   <source>Skip this version</source>
+   <translation>跳过此版本</translation>
   </message>
   <message>
    <source>Start service</source>
@@ -2167,6 +2389,10 @@ with it: {}</source>
   <message>
    <source>This desktop has no tray. Pinfill runs while this window is open; closing it quits.</source>
    <translation>此桌面没有托盘。Pinfill 在此窗口打开期间运行；关闭窗口即退出。</translation>
+  </message>
+  <message>
+   <source>This is {}; what you pinned and set stays.</source>
+   <translation>当前是 {}；您固定的内容和设置都会保留。</translation>
   </message>
   <message>
    <source>This machine has no keyring, so the API key is kept in {}, which only you can read.</source>
@@ -2220,7 +2446,7 @@ with it: {}</source>
   </message>
   <message>
    <source>New</source>
-   <translation>新</translation>
+   <translation>新增</translation>
   </message>
   <message>
    <source>Prompt</source>
@@ -2264,7 +2490,7 @@ with it: {}</source>
   </message>
   <message>
    <source>{} cached, {} new, of {} tokens</source>
-   <translation>{} 个来自缓存，{} 个为新，共 {} 个 token</translation>
+   <translation>{} 个来自缓存，{} 个为新增，共 {} 个 token</translation>
   </message>
  </context>
  <context>
@@ -2333,6 +2559,10 @@ with it: {}</source>
    <translation>加载后占用多少此计算机的可用内存</translation>
   </message>
   <message>
+   <source>Hugging Face's cache</source>
+   <translation>Hugging Face 缓存</translation>
+  </message>
+  <message>
    <source>In memory</source>
    <translation>内存占用</translation>
   </message>
@@ -2397,6 +2627,18 @@ with it: {}</source>
    <translation>可容纳</translation>
   </message>
   <message>
+   <source>importing</source>
+   <translation>正在导入</translation>
+  </message>
+  <message>
+   <source>in {}</source>
+   <translation>在 {} 中</translation>
+  </message>
+  <message>
+   <source>its name is no text. Rename the file or its folder.</source>
+   <translation>其名称不是有效文本。请重命名该文件或其文件夹。</translation>
+  </message>
+  <message>
    <source>loaded</source>
    <translation>已加载</translation>
   </message>
@@ -2441,12 +2683,24 @@ with it: {}</source>
    <translation>正在等待进行中的请求结束</translation>
   </message>
   <message>
+   <source>{} model in {}</source>
+   <translation>{1} 中的 {0} 个模型</translation>
+  </message>
+  <message>
+   <source>{} models in {}</source>
+   <translation>{1} 中的 {0} 个模型</translation>
+  </message>
+  <message>
    <source>{} {}</source>
    <translation>{} {}</translation>
   </message>
   <message>
    <source>{} {} of {}</source>
    <translation>{} {}，共 {}</translation>
+  </message>
+  <message>
+   <source>{}, cannot be imported</source>
+   <translation>{}，无法导入</translation>
   </message>
   <message>
    <source>{}, up to {} of {}</source>
@@ -2736,7 +2990,7 @@ with it: {}</source>
   </message>
   <message>
    <source>{} min</source>
-   <translation>{} 分</translation>
+   <translation>{} 分钟</translation>
   </message>
   <message>
    <source>{} min {} s</source>
@@ -2757,6 +3011,59 @@ with it: {}</source>
   <message>
    <source>{} tokens/s</source>
    <translation>{} token/秒</translation>
+  </message>
+ </context>
+ <context>
+  <name>updates</name>
+  <message>
+   <source>Download {0} there, and type in its folder:
+sudo apt-get install ./{0}</source>
+   <translation>请在那里下载 {0}，然后在其所在文件夹中输入：
+sudo apt-get install ./{0}</translation>
+  </message>
+  <message>
+   <source>Download {} there, and start it.</source>
+   <translation>请在那里下载 {} 并运行它。</translation>
+  </message>
+  <message>
+   <source>Download {} there, unpack it, and run its install.sh.</source>
+   <translation>请在那里下载 {}，解压后运行其中的 install.sh。</translation>
+  </message>
+  <message>
+   <source>No release is published at {home}.</source>
+   <translation>{home} 上没有已发布的版本。</translation>
+  </message>
+  <message>
+   <source>Pinfill {} is out.</source>
+   <translation>Pinfill {} 已发布。</translation>
+  </message>
+  <message>
+   <source>The answer of {host} is not understood. Look at {home} yourself.</source>
+   <translation>无法理解 {host} 的回答。请自行查看 {home}。</translation>
+  </message>
+  <message>
+   <source>This is the newest version, {}.</source>
+   <translation>当前已是最新版本 {}。</translation>
+  </message>
+  <message>
+   <source>This is {}; the newest release is {}.</source>
+   <translation>当前是 {}；最新发布的版本是 {}。</translation>
+  </message>
+  <message>
+   <source>{host} cannot be reached safely. Look at this machine's clock and certificates, then check again.</source>
+   <translation>无法安全地连接 {host}。请检查本机的时钟和证书，然后重试。</translation>
+  </message>
+  <message>
+   <source>{host} cannot be reached. Look at the network and the proxy, then check again.</source>
+   <translation>无法连接 {host}。请检查网络和代理，然后重试。</translation>
+  </message>
+  <message>
+   <source>{host} does not answer now, perhaps because this network asks often. Check again in an hour.</source>
+   <translation>{host} 现在不回答，可能是因为此网络询问过于频繁。请一小时后重试。</translation>
+  </message>
+  <message>
+   <source>{host} takes too long. Check again later.</source>
+   <translation>{host} 响应时间过长。请稍后重试。</translation>
   </message>
  </context>
 </TS>

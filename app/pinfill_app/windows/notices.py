@@ -22,11 +22,12 @@ class Weight(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """`action` is a button's label and what it does."""
+    """`action` and `other_action` are buttons' labels and what they do."""
 
     text: str
     weight: Weight = Weight.INFO
     action: tuple[str, Callable[[], None]] | None = None
+    other_action: tuple[str, Callable[[], None]] | None = None
     can_close: bool = True
 
 
@@ -86,8 +87,7 @@ class _Line(QFrame):
         policy.setHorizontalPolicy(QSizePolicy.Policy.Expanding)
         text.setSizePolicy(policy)
         layout.addWidget(text)
-        if notice.action is not None:
-            label, act = notice.action
+        for label, act in filter(None, (notice.action, notice.other_action)):
             button = QPushButton(label)
             button.clicked.connect(act)
             layout.addWidget(button)

@@ -13,6 +13,7 @@ from pinfill_app.found_models import FoundModels
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
+from pinfill_app.updates import Updates
 
 
 class ShowPage(Protocol):
@@ -42,6 +43,7 @@ class Context:
     tell: Tell
     commands: Commands
     found: FoundModels
+    updates: Updates
 
 
 class Page(QWidget):

@@ -14,6 +14,7 @@ from pinfill_app.theme import Theme, use_theme
 from pinfill_app.tray_actions import copy
 from pinfill_app.widgets.form import Section, check_box, choice_box
 from pinfill_app.windows.page import Context
+from pinfill_app.windows.settings_updates import UpdatesRow
 from pinfill_service.keys import KEY_FILE, KeyPlace
 
 
@@ -46,6 +47,7 @@ class ApplicationSection(Section):
         self.log_level = choice_box(list(zip(LOG_LEVELS, words, strict=True)), self._set_log_level)
         self.add("", self.login)
         self.add("", self.notifications)
+        self.updates = UpdatesRow(context.updates, self)
         self.add(self.tr("Th&eme"), self.theme)
         self._language_note = self.add(self.tr("&Language"), self.language)
         self.add(self.tr("Lo&g"), self.log_level, self.tr("What the service writes into its log. Never prompts."))
@@ -55,6 +57,7 @@ class ApplicationSection(Section):
         settings = self._settings
         self.login.setChecked(autostart().is_on())
         self.notifications.setChecked(settings.notifications)
+        self.updates.render_updates()
         for box, value in (
             (self.theme, settings.theme.value),
             (self.language, settings.language),

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
 from pinfill_app.found_models import FoundModels
+from pinfill_app.garbage import GarbageCollection
 from pinfill_app.help_menu import HelpMenu
 from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
@@ -173,12 +174,15 @@ def run(*, minimised: bool) -> int:
             return 0
         print("error: Pinfill runs already, but does not answer. End it, and start it again.", file=sys.stderr)
         return 1
+    garbage = GarbageCollection(qt)
+    garbage.start()
     application = PinfillApplication(home())
     instance.raised.connect(application.window.bring_to_front)
     qt.aboutToQuit.connect(application.supervisor.end_now)
     signals = UnixSignals(application.quit)
     application.start(minimised=minimised)
     code = qt.exec()
+    garbage.stop()
     signals.deleteLater()
     instance.release()
     return code

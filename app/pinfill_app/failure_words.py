@@ -12,7 +12,9 @@ from PySide6.QtCore import QCoreApplication
 
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.translations import spoken
-from pinfill_service.api.schemas.manage import PinState
+from pinfill_service.api.schemas.manage import LoadedModel, PinState
+
+_CPU = "CPUExecutionProvider"
 
 ProblemKind = Literal["disk", "history", "file_set_aside", "model", "memory"]
 
@@ -27,6 +29,23 @@ def told(words: str | None, said: str) -> str:
 def failure_words(code: str | None, said: str) -> str:
     """Why the service, or a command, did not do what it was asked."""
     return told(code_words().get(code or ""), said)
+
+
+def error_words(error: Exception) -> str:
+    """What is wrong, of an error that code shared with the service raised here."""
+    return failure_words(getattr(error, "code", None), str(error) or type(error).__name__)
+
+
+def provider_words(model: LoadedModel) -> str:
+    """Why a model runs where it does; empty where the service does not say."""
+    if not model.provider_note:
+        return ""
+    words = (
+        _tr("Nothing else here can run it, or the settings ask for that.")
+        if model.provider == _CPU
+        else _tr("That is not yet verified on hardware.")
+    )
+    return told(words, model.provider_note)
 
 
 def refused(said: str, code: str | None = None, status: int | None = None) -> Failure:
@@ -161,7 +180,7 @@ def _service() -> dict[str, str]:
         "model_unusable": _tr("The model cannot be read. Fetch or import it again, or choose another one."),
         "out_of_memory": _tr("Memory is too short for that. Close other programs, or choose a smaller model."),
         "installation_damaged": _tr("Files of this installation are missing. Install Pinfill again."),
-        "agent_error": _tr("The agent's settings cannot be read or written. Look at the file, or connect it by hand."),
+        "agent_error": _tr("That cannot be done with this agent. Look at its settings, or connect it by hand."),
         "system_error": _tr("The system did not allow it. Look at the file or address that is named here."),
     }
 

@@ -39,7 +39,9 @@ class Plan:
 
 
 class PlanError(Exception):
-    """The settings cannot be used. The message says which and why, without its value."""
+    """The settings cannot be used. The message says which and why, without its value; `code` as the service's own."""
+
+    code = "invalid_settings"
 
 
 def make_plan(log_level: str) -> Plan:

@@ -19,13 +19,17 @@ from pinfill_app.client import refusal
 from pinfill_app.command_errors import failure_of
 from pinfill_app.failure import FailureKind
 from pinfill_app.models.request_row import request_rows, why
+from pinfill_app.plan import PlanError
 from pinfill_app.service_process import Ended
+from pinfill_service.agents.agent import AgentError
 from pinfill_service.api.schemas.manage import Finding, PinState, Problem, PromptRule
 from pinfill_service.cache.doctor.records import Kind
 from pinfill_service.cache.doctor.wording import SUGGESTIONS
 from pinfill_service.commands.error_codes import CODES
+from pinfill_service.documents.document import LockedFileError
 from pinfill_service.prompt.stable import RULES
-from tests.support.pages import request
+from pinfill_service.resources import ResourceMissingError
+from tests.support.pages import request, status
 
 # Of routes that only other programs ask.
 NEVER_MET = {"previous_response_not_found", "response_not_found", "item_not_found", "not_implemented"}
@@ -89,6 +93,21 @@ def test_every_pin_state_and_kind_of_problem_is_told(in_german: None) -> None:
     assert len({words.problem_words(kind, SAID) for kind in kinds}) == len(kinds)
     assert words.problem_words("memory", SAID).endswith(f" Details: {SAID}")
     assert words.outdated_words("pinfill models pull m").endswith("Details: pinfill models pull m")
+
+
+def test_where_a_model_runs_is_told(in_german: None) -> None:
+    model = status().model
+    assert model is not None
+    npu = model.model_copy(update={"provider": "VitisAIExecutionProvider", "provider_note": "NPU: it is there"})
+    assert words.provider_words(model).endswith(" Details: CPU: no NPU was found.")
+    assert words.provider_words(npu) == "That is not yet verified on hardware. Details: NPU: it is there"
+    assert words.provider_words(npu.model_copy(update={"provider_note": ""})) == ""
+
+
+def test_an_error_of_shared_code_is_told_by_its_code(in_german: None) -> None:
+    for error in (AgentError(SAID), ResourceMissingError(SAID), PlanError(SAID), LockedFileError(SAID)):
+        assert words.error_words(error) == f"{words.code_words()[error.code]} Details: {SAID}"
+    assert words.error_words(OSError("no more")) == "no more" and words.error_words(OSError()) == "OSError"
 
 
 def finding(kind: str) -> Finding:

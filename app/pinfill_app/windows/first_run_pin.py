@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from pinfill_app import units
 from pinfill_app.commands import Output
 from pinfill_app.failure import Failure
-from pinfill_app.failure_words import reason_words
+from pinfill_app.failure_words import error_words, reason_words
 from pinfill_app.refresher import Part
 from pinfill_app.tray_actions import copy
 from pinfill_app.windows.first_run_step import Step
@@ -74,7 +74,7 @@ class PinStep(Step):
         try:
             sample = resource(SAMPLE)
         except ResourceMissingError as error:
-            self.failure = str(error)
+            self.failure = error_words(error)
             self.render_state()
             return
         self._asked = True

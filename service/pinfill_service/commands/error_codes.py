@@ -10,23 +10,20 @@ import os
 
 from pydantic import ValidationError
 
-from pinfill_service.agents.agent import AgentError
 from pinfill_service.engine.layout import LayoutError
 from pinfill_service.engine.pages import KvMemoryError
 from pinfill_service.engine.provider_choice import ProviderError
 from pinfill_service.engine.providers import RuntimeMissingError
-from pinfill_service.keys import KeyringUnavailableError, UnsafeBindingError
+from pinfill_service.keys import UnsafeBindingError
 from pinfill_service.models.gguf_file import GgufError
 from pinfill_service.prompt.template import TemplateError
 from pinfill_service.prompt.tokenizer import TokenizerError
-from pinfill_service.resources import ResourceMissingError
 from pinfill_service.state_lock import StateFolderBusyError
 from pinfill_service.state_version import StateVersionError
 
 VARIABLE = "PINFILL_ERROR_CODES"
 
 CODES: dict[type[Exception], str] = {
-    AgentError: "agent_error",
     GgufError: "model_unusable",
     LayoutError: "model_unusable",
     TokenizerError: "model_unusable",
@@ -34,8 +31,6 @@ CODES: dict[type[Exception], str] = {
     KvMemoryError: "out_of_memory",
     ProviderError: "provider_unusable",
     RuntimeMissingError: "runtime_missing",
-    ResourceMissingError: "installation_damaged",
-    KeyringUnavailableError: "keyring_unavailable",
     UnsafeBindingError: "unsafe_binding",
     StateFolderBusyError: "folder_busy",
     StateVersionError: "newer_state",

@@ -18,19 +18,19 @@ _SAID_BY_THE_WINDOW = (
 
 def explanation(finding: Finding, *, short: bool = False) -> str:
     """Why a prompt left what is cached. `short`: without the service's own words, where there are ours."""
-    if not finding.explanation:
-        return ""
+    if spoken() is None or not finding.explanation:  # asked for every line of a table: look nothing up in vain
+        return finding.explanation
     words = explanations().get(finding.kind)
-    needless = short or finding.kind in _SAID_BY_THE_WINDOW
-    if spoken() is not None and words is not None and needless:
+    if words is not None and (short or finding.kind in _SAID_BY_THE_WINDOW):
         return words
     return told(words, finding.explanation)
 
 
 def suggestion(finding: Finding) -> str:
     """What to do about it; empty where the service suggests nothing."""
-    words = suggestions().get(finding.kind)
-    return words if spoken() is not None and words is not None and finding.suggestion else finding.suggestion
+    if spoken() is None or not finding.suggestion:
+        return finding.suggestion
+    return suggestions().get(finding.kind, finding.suggestion)
 
 
 def explanations() -> dict[str, str]:

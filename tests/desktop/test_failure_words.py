@@ -91,7 +91,7 @@ def test_every_pin_state_and_kind_of_problem_is_told(in_german: None) -> None:
         assert words.reason_words(state, "") == ""
     kinds = get_args(Problem.model_fields["kind"].annotation)
     assert len({words.problem_words(kind, SAID) for kind in kinds}) == len(kinds)
-    assert words.problem_words("memory", SAID).endswith(f" Details: {SAID}")
+    assert all(words.problem_words(kind, SAID).endswith(f" Details: {SAID}") for kind in kinds)
     assert words.outdated_words("pinfill models pull m").endswith("Details: pinfill models pull m")
 
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from pinfill_app.background import in_background
 from pinfill_app.client import Client
+from pinfill_app.failure_words import error_words
 from pinfill_app.state import Store
 from pinfill_app.terminals import open_terminal
 from pinfill_service.agents import AGENTS, LOCAL_AGENTS, programs
@@ -111,7 +112,7 @@ class AgentDesk(QObject):
 
     def _on_looked(self, facts: tuple[AgentFacts, ...] | Exception) -> None:
         if isinstance(facts, Exception):
-            facts = tuple(replace(each, problem=str(facts)) for each in self.all_unknown())
+            facts = tuple(replace(each, problem=error_words(facts)) for each in self.all_unknown())
         self.facts = facts
         self.changed.emit()
 
@@ -127,7 +128,7 @@ def _look_at(connections: Connections, agent: Agent, environ: Environ) -> AgentF
     try:
         return AgentFacts(agent, program, connections.state(agent), connections.connection(agent))
     except AgentError as error:
-        return AgentFacts(agent, program, State.not_connected, None, str(error))
+        return AgentFacts(agent, program, State.not_connected, None, error_words(error))
 
 
 def _needs_telling(connections: Connections, agent: LocalAgent, url: str, key: str | None) -> bool:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu
 
 from pinfill_app.agent_desk import AgentDesk, AgentFacts
+from pinfill_app.failure_words import error_words
 from pinfill_app.terminals import TerminalError
 from pinfill_app.tray_actions import copy
 from pinfill_app.windows.page import Context
@@ -54,7 +55,7 @@ class AgentsMenu(QObject):
         try:
             self._desk.launch(agent)
         except (AgentError, TerminalError) as error:
-            self._context.tell(self.tr("{} could not be started").format(agent.title), str(error))
+            self._context.tell(self.tr("{} could not be started").format(agent.title), error_words(error))
 
     def _copy(self, agent: LocalAgent) -> None:
         endpoint = self._desk.endpoint()
@@ -63,7 +64,7 @@ class AgentsMenu(QObject):
         try:
             copy(agent.settings_text(endpoint))
         except AgentError as error:
-            self._context.tell(self.tr("{} could not be told").format(agent.title), str(error))
+            self._context.tell(self.tr("{} could not be told").format(agent.title), error_words(error))
 
     def _on_connected(self, url: str, key: str | None) -> None:
         self._desk.tell_address(url, key, self._on_told)
@@ -76,4 +77,4 @@ class AgentsMenu(QObject):
             self._context.tell(self.tr("Agents were updated"), words)
         for name, error in outcome.items():
             if error is not None:
-                self._context.tell(self.tr("{} still has an old address").format(name), str(error))
+                self._context.tell(self.tr("{} still has an old address").format(name), error_words(error))

@@ -8,11 +8,12 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
-from PySide6.QtCore import QObject, QUrl, QUrlQuery
+from PySide6.QtCore import QCoreApplication, QObject, QUrl, QUrlQuery
 from PySide6.QtNetwork import QNetworkReply, QNetworkRequest
 from shiboken6 import isValid
 
 from pinfill_app.failure import Failure, FailureKind
+from pinfill_app.failure_words import refused
 from pinfill_app.network import HTTP_STATUS, content_of, direct_manager, request_to, too_late, unreachable
 
 T = TypeVar("T", bound=BaseModel)
@@ -156,20 +157,22 @@ class Call(Generic[T]):
 
 def refusal(address: str, status: int, content: bytes) -> Failure:
     """What the service said instead of an answer."""
+    tr = QCoreApplication.translate
     try:
         error = json.loads(content)["error"]
         message, code = str(error["message"]), error["code"]
     except (ValueError, KeyError, TypeError):
         return not_understood(address, status)
     if status == 401:
-        message = f"The service at {address} wants another key than Pinfill has. Restart it from Pinfill's menu."
-        return Failure(FailureKind.KEY_REFUSED, message, status, code)
+        words = tr("failures", "The service at {} wants another key than Pinfill has. Restart it from Pinfill's menu.")
+        return Failure(FailureKind.KEY_REFUSED, words.format(address), status, code, message)
     if status == 404 and code is None:  # not the thing is missing, but the address
         return not_understood(address, status)
-    return Failure(FailureKind.REFUSED, message, status, code if isinstance(code, str) else None)
+    return refused(message, code if isinstance(code, str) else None, status)
 
 
 def not_understood(address: str, status: int | None) -> Failure:
     """An answer that this version does not know."""
-    message = f"What answers at {address} is not Pinfill, or another version of it. Restart the service."
-    return Failure(FailureKind.NOT_UNDERSTOOD, message, status)
+    tr = QCoreApplication.translate
+    words = tr("failures", "What answers at {} is not Pinfill, or another version of it. Restart the service.")
+    return Failure(FailureKind.NOT_UNDERSTOOD, words.format(address), status)

@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject, QProcess, QProcessEnvironment
 from shiboken6 import isValid
 
 from pinfill_app.client import Client
-from pinfill_app.failure import Failure, FailureKind
+from pinfill_app.command_errors import CHILD, failure_of
+from pinfill_app.failure import Failure
+from pinfill_app.failure_words import refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class Commands(QObject):
         """`arguments` as after `pinfill`. What begins with a dash and is not an option goes behind "--"."""
         process = QProcess(self)
         environment = QProcessEnvironment.systemEnvironment()
-        environment.insert("PYTHONUTF8", "1")
+        for name, value in CHILD.items():
+            environment.insert(name, value)
         if self._client.key is not None:
             environment.insert("PINFILL_API_KEY", self._client.key)
         process.setProcessEnvironment(environment)
@@ -45,19 +48,18 @@ class Commands(QObject):
 
     def _on_finished(self, process: QProcess, done: Callable[[Output | Failure], None]) -> None:
         output = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
-        errors = bytes(process.readAllStandardError().data()).decode("utf-8", "replace").strip()
+        errors = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
         if process.exitStatus() is QProcess.ExitStatus.NormalExit and process.exitCode() == 0:
             self._deliver(process, done, Output(output))
         else:
-            last = errors.splitlines()[-1] if errors else self.tr("The command failed and did not say why.")
-            self._deliver(process, done, Failure(FailureKind.REFUSED, last.removeprefix("error: ")))
+            self._deliver(process, done, failure_of(errors, self.tr("The command failed and did not say why.")))
 
     def _on_error(
         self, process: QProcess, error: QProcess.ProcessError, done: Callable[[Output | Failure], None]
     ) -> None:
         if error is QProcess.ProcessError.FailedToStart:  # every other one is followed by `finished`
             words = self.tr("The command cannot be started: {}.").format(process.errorString())
-            self._deliver(process, done, Failure(FailureKind.REFUSED, words))
+            self._deliver(process, done, refused(words))
 
     @staticmethod
     def _deliver(process: QProcess, done: Callable[[Output | Failure], None], outcome: Output | Failure) -> None:

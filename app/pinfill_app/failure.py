@@ -18,9 +18,12 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`message` is for people: what happened, and what to do. `code` is the service's stable name for its reason."""
+    """`message` is for people: what happened, and what to do, in their language. `code` is the service's stable name
+    for its reason, `said` its own words, in English.
+    """
 
     kind: FailureKind
     message: str
     status: int | None = None
     code: str | None = None
+    said: str | None = None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
+from pinfill_app.command_errors import CHILD, failure_of
 from pinfill_app.models.found_model import FoundModel, read_found
 
 ARGUMENTS = ("-P", "-m", "pinfill_service.cli", "models", "found", "--json")
@@ -58,7 +59,8 @@ class FoundModels(QObject):
         self._output, self._errors = b"", b""
         self._process = process = QProcess(self)
         environment = QProcessEnvironment.systemEnvironment()
-        environment.insert("PYTHONUTF8", "1")
+        for variable, value in CHILD.items():
+            environment.insert(variable, value)
         process.setProcessEnvironment(environment)
         process.setStandardInputFile(QProcess.nullDevice())
         process.readyReadStandardOutput.connect(self._on_output)
@@ -104,9 +106,9 @@ class FoundModels(QObject):
         elif done:
             self._end(self._read())
         else:
-            lines = self._errors.decode("utf-8", "replace").strip().splitlines()
             words = self.tr("Models of other programs could not be looked for. {}")
-            self._end(words.format(lines[-1].removeprefix("error: ") if lines else "").strip())
+            reason = failure_of(self._errors.decode("utf-8", "replace"), "").message
+            self._end(words.format(reason).strip())
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error is QProcess.ProcessError.FailedToStart and self._process is not None:  # others end with `finished`

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
 
+from pinfill_app.failure_words import error_words
 from pinfill_app.windows.first_run import FirstRun
 from pinfill_app.windows.help_pages import HelpPages
 from pinfill_app.windows.page import Context
@@ -43,7 +44,7 @@ class HelpMenu(QMenu):
         try:
             HelpPages(self._window).show()
         except (ResourceMissingError, OSError) as error:
-            self._context.tell(self.tr("The help pages cannot be shown"), str(error))
+            self._context.tell(self.tr("The help pages cannot be shown"), error_words(error))
 
     def _on_finished(self) -> None:
         self._first_run = None

@@ -8,11 +8,14 @@ import sys
 from pydantic import ValidationError
 from PySide6.QtCore import QCoreApplication, QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
+from pinfill_app.command_errors import CHILD, failure_of
 from pinfill_app.failure import Failure, FailureKind
+from pinfill_app.failure_words import refused
 from pinfill_service.api.schemas.manage import ModelProgressEvent
 
 STOP_MILLISECONDS = 10_000  # until a process that was asked to stop is killed
 _LONGEST_LINE = 10_000
+_KEPT_LINES = 10  # of what it wrote before it failed
 
 
 class ModelImport(QObject):
@@ -27,7 +30,7 @@ class ModelImport(QObject):
         super().__init__(parent)
         self._process: QProcess | None = None
         self._stopped = False
-        self._rest, self._last_words = b"", ""
+        self._rest, self._words = b"", list[str]()
         self._killer = QTimer(self, singleShot=True, interval=STOP_MILLISECONDS)
         application = QCoreApplication.instance()
         if application is not None:
@@ -43,10 +46,11 @@ class ModelImport(QObject):
         """
         if self._process is not None:
             return
-        self._stopped, self._rest, self._last_words = False, b"", ""
+        self._stopped, self._rest, self._words = False, b"", []
         self._process = process = QProcess(self)
         environment = QProcessEnvironment.systemEnvironment()
-        environment.insert("PYTHONUTF8", "1")
+        for variable, value in CHILD.items():
+            environment.insert(variable, value)
         process.setProcessEnvironment(environment)
         process.readyReadStandardError.connect(self._on_errors)
         process.finished.connect(self._on_finished)
@@ -78,7 +82,7 @@ class ModelImport(QObject):
             try:
                 event = ModelProgressEvent.model_validate({"name": "", **json.loads(text)})
             except (ValueError, TypeError, ValidationError):
-                self._last_words = text or self._last_words
+                self._words = [*self._words, text][-_KEPT_LINES:] if text else self._words
             else:
                 self.progressed.emit(event)
 
@@ -92,13 +96,12 @@ class ModelImport(QObject):
         elif self._stopped:
             self._end(None)
         else:
-            words = self._last_words.removeprefix("error: ") or self.tr("The import failed and did not say why.")
-            self._end(Failure(FailureKind.REFUSED, words))
+            self._end(failure_of("\n".join(self._words), self.tr("The import failed and did not say why.")))
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error is QProcess.ProcessError.FailedToStart and self._process is not None:  # others end with `finished`
             words = self.tr("The import cannot be started: {}.").format(self._process.errorString())
-            self._end(Failure(FailureKind.REFUSED, words))
+            self._end(refused(words))
 
     def _end(self, outcome: str | Failure | None) -> None:
         assert self._process is not None
@@ -113,4 +116,6 @@ def _name_in(output: bytes) -> str | Failure:
     try:
         return str(json.loads(output)["name"])
     except (ValueError, KeyError, TypeError):
-        return Failure(FailureKind.NOT_UNDERSTOOD, "The import answered what this version does not understand.")
+        tr = QCoreApplication.translate
+        words = tr("failures", "The import answered what this version does not understand. Install Pinfill again.")
+        return Failure(FailureKind.NOT_UNDERSTOOD, words)

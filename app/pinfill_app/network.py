@@ -5,7 +5,7 @@ The one request that goes elsewhere, if the person wants it, is release_source.p
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QCoreApplication, QObject, QUrl
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkProxy, QNetworkReply, QNetworkRequest
 
 from pinfill_app.failure import Failure, FailureKind
@@ -41,12 +41,14 @@ def content_of(reply: QNetworkReply) -> bytes:
 
 def unreachable(address: str) -> Failure:
     """Nothing listens there, or it hung up before it said anything."""
-    return Failure(FailureKind.UNREACHABLE, f"The service at {address} does not answer. Is it running?")
+    words = QCoreApplication.translate("failures", "The service at {} does not answer. Is it running?")
+    return Failure(FailureKind.UNREACHABLE, words.format(address))
 
 
 def too_late(address: str) -> Failure:
     """It took longer than it may."""
-    return Failure(FailureKind.TIMEOUT, f"The service at {address} took too long. Try again, or restart it.")
+    words = QCoreApplication.translate("failures", "The service at {} took too long. Try again, or restart it.")
+    return Failure(FailureKind.TIMEOUT, words.format(address))
 
 
 _COOKIES_SENT = QNetworkRequest.Attribute.CookieLoadControlAttribute

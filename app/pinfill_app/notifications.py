@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from pinfill_app import units
+from pinfill_app.failure_words import failure_words, problem_words, reason_words
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
@@ -47,7 +48,7 @@ class Notifications(QObject):
             self.tell(self.tr("{} is warm").format(event.name), self._about(event.name))
         elif event.state in ("stale", "failed"):
             title = self.tr("{} is stale") if event.state == "stale" else self.tr("{} failed")
-            self.tell(title.format(event.name), event.reason or "")
+            self.tell(title.format(event.name), reason_words(event.state, event.reason or ""))
 
     def _about(self, name: str) -> str:
         pin = next((pin for pin in self._store.pins if pin.name == name), None)
@@ -57,12 +58,13 @@ class Notifications(QObject):
 
     def _on_model_state(self, event: ModelStateEvent) -> None:
         if event.state == "failed":
-            self.tell(self.tr("{} failed").format(event.name or self.tr("The model")), event.message or "")
+            words = failure_words(event.code, event.message or "")
+            self.tell(self.tr("{} failed").format(event.name or self.tr("The model")), words)
         elif event.state == "pulled":
             self.tell(self.tr("{} is here").format(event.name), self.tr("It can be loaded."))
 
     def _on_problem(self, message: str) -> None:
-        self.tell(self.tr("Pinfill has a problem"), message)
+        self.tell(self.tr("Pinfill has a problem"), problem_words("disk", message))
 
     def _on_service_state(self) -> None:
         failed = self._supervisor.message if self._supervisor.state is ServiceState.FAILED else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from pinfill_app.command_errors import CHILD
 from pinfill_service.keys import FoundKey, KeyPlace, find_key
 from pinfill_service.settings import Settings, home
 
@@ -34,11 +35,13 @@ class Plan:
     def environment(self) -> dict[str, str]:
         """What the service finds in its environment beside our own; the key, so that it need not be looked for."""
         key = {} if self.key is None else {"PINFILL_API_KEY": self.key}
-        return {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1", **key}
+        return {"PYTHONUNBUFFERED": "1", **CHILD, **key}
 
 
 class PlanError(Exception):
-    """The settings cannot be used. The message says which and why, without its value."""
+    """The settings cannot be used. The message says which and why, without its value; `code` as the service's own."""
+
+    code = "invalid_settings"
 
 
 def make_plan(log_level: str) -> Plan:

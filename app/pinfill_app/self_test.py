@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
+from pinfill_app.command_errors import CHILD, failure_of
 from pinfill_service.selftest.report import Report
 
 
@@ -28,7 +29,8 @@ class SelfTest(QObject):
         super().__init__(parent)
         self._process = QProcess(self)
         environment = QProcessEnvironment.systemEnvironment()
-        environment.insert("PYTHONUTF8", "1")
+        for name, value in CHILD.items():
+            environment.insert(name, value)
         self._process.setProcessEnvironment(environment)
         self._process.finished.connect(self._on_finished)
         self._process.errorOccurred.connect(self._on_error)
@@ -50,9 +52,8 @@ class SelfTest(QObject):
         try:
             report = Report.model_validate_json(text)
         except ValidationError:
-            errors = bytes(self._process.readAllStandardError().data()).decode("utf-8", "replace").strip()
-            last = errors.splitlines()[-1] if errors else self.tr("It ended without a word.")
-            self.finished.emit(Outcome(None, last.removeprefix("error: ")))
+            errors = bytes(self._process.readAllStandardError().data()).decode("utf-8", "replace")
+            self.finished.emit(Outcome(None, failure_of(errors, self.tr("It ended without a word.")).message))
         else:
             self.finished.emit(Outcome(report, text))
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
+from pinfill_app.command_errors import read_code, read_sentence
+from pinfill_app.failure_words import failure_words
 from pinfill_app.service_log import ServiceLog
 
 LAST_LINES = 12
@@ -26,9 +28,9 @@ class Ended:
 
     @property
     def refusal(self) -> str | None:
-        """The sentence with which the command line tells an expected error; None for anything else."""
-        told = [line.removeprefix("error: ") for line in self.last_lines if line.startswith("error: ")]
-        return told[-1] if self.code == 1 and not self.crashed and told else None
+        """What the service says of an expected error, in the window's language; None for anything else."""
+        said = read_sentence(self.last_lines) if self.code == 1 and not self.crashed else None
+        return None if said is None else failure_words(read_code(self.last_lines), said)
 
 
 class ServiceProcess(QObject):

@@ -89,7 +89,7 @@ class SourceWatching(QObject):
 
     def _on_refreshed(self, name: str, ended: Callable[[], None], outcome: Output | Failure) -> None:
         if isinstance(outcome, Failure):  # a file is gone, or cannot be read any more
-            self._mark_stale(name, outcome.message)
+            self._mark_stale(name, outcome.said or outcome.message)  # the service keeps it, and speaks English
         ended()
 
     def _mark_stale(self, name: str, why: str) -> None:

@@ -15,6 +15,7 @@ from pinfill_app.client import Call, Client
 from pinfill_app.discovery import Found, free_port, running_service, url_of, who_listens
 from pinfill_app.ending import Ending
 from pinfill_app.failure import Failure, FailureKind
+from pinfill_app.failure_words import error_words
 from pinfill_app.heartbeat import Heartbeat
 from pinfill_app.plan import Plan
 from pinfill_app.service_log import ServiceLog
@@ -143,7 +144,7 @@ class Supervisor(QObject):
         if number != self._starts:
             return
         if isinstance(plan, Exception):
-            self._fail(str(plan) or type(plan).__name__)
+            self._fail(error_words(plan))
             return
         self.plan, self._wish, self._hung, self._ready_since = plan, _Wish.RUN, "", None
         found = running_service(plan.home)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QProcess, QProcessEnvironment
+from PySide6.QtCore import QCoreApplication, QProcess, QProcessEnvironment
 
 from pinfill_service.agents.agent import Environ
 
@@ -59,10 +59,11 @@ def terminal_line(command: Sequence[str], environ: Environ) -> list[str] | None:
 
 def open_terminal(command: Sequence[str], environ: Environ) -> None:
     """Opens a terminal window that outlives this application. Raises TerminalError."""
+    tr = QCoreApplication.translate
     line = terminal_line(command, environ)
     by_hand = subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command)
     if line is None:
-        raise TerminalError(f"No terminal program was found. Open one, and type: {by_hand}")
+        raise TerminalError(tr("terminals", "No terminal program was found. Open one, and type: {}").format(by_hand))
     process = QProcess()
     process.setProgram(line[0])
     process.setArguments(line[1:])
@@ -72,4 +73,6 @@ def open_terminal(command: Sequence[str], environ: Environ) -> None:
     process.setProcessEnvironment(environment)
     process.setWorkingDirectory(environ.get("HOME", ""))
     if not process.startDetached():
-        raise TerminalError(f"{line[0]} cannot be started. Open a terminal, and type: {by_hand}")
+        raise TerminalError(
+            tr("terminals", "{} cannot be started. Open a terminal, and type: {}").format(line[0], by_hand)
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
+from pinfill_app.failure_words import problem_words
 from pinfill_app.service_state import ServiceState
 from pinfill_app.update_words import how_to_update, is_out
 from pinfill_app.windows.main_window import MainWindow
@@ -76,7 +77,7 @@ class WindowNotices(QObject):
         if status is None or not status.problems:
             self._notices.withdraw("problems")
         else:
-            text = "\n".join(problem.message for problem in status.problems)
+            text = "\n".join(problem_words(problem.kind, problem.message) for problem in status.problems)
             self._notices.show_notice("problems", Notice(text, Weight.FAILURE))
 
     def _on_updates(self) -> None:

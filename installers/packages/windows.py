@@ -116,4 +116,4 @@ def _make(folder: Path, setup: Path, release: Release, label: str) -> None:
     values = [f"-D{name}={value}" for name, value in {**defines, "OUTPUT": str(setup), "KIB": str(kib)}.items()]
     values.append(f"-DCOMPRESSOR={'zlib' if release.quick else '/SOLID lzma'}")
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(release.epoch)}
-    run(["makensis", "-V2", "-WX", *values, str(FILES / "setup.nsi")], env=environment)
+    run(["makensis", "-V2", "-WX", "-INPUTCHARSET", "UTF8", *values, str(FILES / "setup.nsi")], env=environment)

@@ -27,13 +27,36 @@ VIAddVersionKey "LegalCopyright" "Apache-2.0"
 !define MUI_UNICON "${SOURCE}\pinfill.ico"
 !define MUI_FINISHPAGE_RUN
 !define MUI_FINISHPAGE_RUN_FUNCTION Start
-!define MUI_FINISHPAGE_RUN_TEXT "Start Pinfill"
+!define MUI_FINISHPAGE_RUN_TEXT "$(StartPinfill)"
 !insertmacro MUI_PAGE_COMPONENTS
 !insertmacro MUI_PAGE_INSTFILES
 !insertmacro MUI_PAGE_FINISH
 !insertmacro MUI_UNPAGE_CONFIRM
 !insertmacro MUI_UNPAGE_INSTFILES
+; The system's language is taken; English, the first, where it is none of these.
 !insertmacro MUI_LANGUAGE "English"
+!insertmacro MUI_LANGUAGE "German"
+!insertmacro MUI_LANGUAGE "SimpChinese"
+
+!macro Words NAME EN DE ZH
+LangString ${NAME} ${LANG_ENGLISH} "${EN}"
+LangString ${NAME} ${LANG_GERMAN} "${DE}"
+LangString ${NAME} ${LANG_SIMPCHINESE} "${ZH}"
+!macroend
+
+!insertmacro Words StartPinfill "Start Pinfill" "Pinfill starten" "启动 Pinfill"
+!insertmacro Words AtSignIn "Start when I sign in" "Bei Anmeldung starten" "登录时启动"
+!insertmacro Words Closes "Pinfill is running. Setup closes it; answers under way end." \
+  "Pinfill läuft. Setup beendet es; laufende Antworten brechen ab." "Pinfill 正在运行。安装程序会关闭它；正在进行的回答会中断。"
+!insertmacro Words StillRuns "Pinfill still runs." "Pinfill läuft noch." "Pinfill 仍在运行。"
+!insertmacro Words QuitFirst "Pinfill still runs. Quit it, then try again." \
+  "Pinfill läuft noch. Beenden Sie es und versuchen Sie es dann noch einmal." "Pinfill 仍在运行。请退出它，然后重试。"
+!insertmacro Words NotWritten "Files could not be written to $INSTDIR." \
+  "Dateien konnten nicht in $INSTDIR geschrieben werden." "无法将文件写入 $INSTDIR。"
+!insertmacro Words RemoveAll \
+  "Remove models, pins, settings and the key too? 'No' keeps them for another installation." \
+  "Auch Modelle, Pins, Einstellungen und den Schlüssel entfernen? „Nein“ behält sie für eine andere Installation." \
+  "同时移除模型、固定项、设置和密钥吗？选择“否”会保留它们，供以后安装时使用。"
 
 Var WasRunning
 
@@ -50,8 +73,7 @@ Function ${UN}CloseRunning
   Pop $0
   Pop $1
   ${If} $0 == 10
-    MessageBox MB_OKCANCEL|MB_ICONINFORMATION "Pinfill is running. Setup closes it; answers under way end." \
-      /SD IDOK IDOK close
+    MessageBox MB_OKCANCEL|MB_ICONINFORMATION "$(Closes)" /SD IDOK IDOK close
     Abort
     close:
     nsExec::ExecToStack '"$INSTDIR\python.exe" -I "$PLUGINSDIR\running.py" stop "$INSTDIR"'
@@ -75,9 +97,9 @@ Function ${UN}RefuseInUse
     FileOpen $0 "$INSTDIR\pythonw.exe" a
   ${EndIf}
   ${If} ${Errors}
-    MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "Pinfill still runs. Quit it, then try again." /SD IDCANCEL IDRETRY again
+    MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(QuitFirst)" /SD IDCANCEL IDRETRY again
     SetErrorLevel 3
-    Abort "Pinfill still runs."
+    Abort "$(StillRuns)"
   ${EndIf}
   FileClose $0
 FunctionEnd
@@ -101,7 +123,7 @@ Section "Pinfill"
   File /r "${SOURCE}/*.*"
   ${If} ${Errors}
     SetErrorLevel 2
-    Abort "Files could not be written to $INSTDIR."
+    Abort "$(NotWritten)"
   ${EndIf}
   WriteUninstaller "$INSTDIR\uninstall.exe"
 
@@ -125,15 +147,14 @@ Section "Pinfill"
   ${EndIf}
 SectionEnd
 
-Section /o "Start when I sign in" Autostart
+Section /o "$(AtSignIn)" Autostart
   ; The same value as the application's own setting writes.
   WriteRegStr HKCU "${RUN}" "Pinfill" '$INSTDIR\pythonw.exe -P -m pinfill_app --minimised'
 SectionEnd
 
 Section "Uninstall"
   Call un.CloseRunning
-  MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 \
-    "Remove models, pins, settings and the key too? 'No' keeps them for another installation." /SD IDNO IDNO keep
+  MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "$(RemoveAll)" /SD IDNO IDNO keep
   nsExec::ExecToLog '"$INSTDIR\python.exe" "$INSTDIR\pinfill.py" uninstall-state --yes'
   Pop $0
   keep:

@@ -83,11 +83,15 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
+        from pinfill_service.commands import error_codes
         from pinfill_service.commands.failures import explain
 
         sentence = explain(error)
         if sentence is None:
             raise
+        code = error_codes.code_of(error)
+        if code is not None and error_codes.wanted():
+            typer.echo(f"error-code: {code}", err=True)
         typer.echo(f"error: {sentence}", err=True)
         sys.exit(1)
 

@@ -19,6 +19,8 @@ _INSTEAD = "set PINFILL_API_KEY to a key of your own, or serve on loopback witho
 class KeyringUnavailableError(Exception):
     """No key can be read or kept on this machine; the message says what to do instead."""
 
+    code = "keyring_unavailable"
+
 
 class UnsafeBindingError(Exception):
     """The service would be reachable from other machines without a key."""

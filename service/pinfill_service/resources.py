@@ -8,7 +8,9 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 class ResourceMissingError(Exception):
-    """A file that every installation holds is not there."""
+    """A file that every installation holds is not there. `code` is stable."""
+
+    code = "installation_damaged"
 
 
 def resource(name: str) -> Path:

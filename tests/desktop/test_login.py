@@ -146,4 +146,5 @@ def test_a_command_tells_its_output_or_its_own_words(qtbot: QtBot, monkeypatch: 
     good, bad, none = outcomes
     assert good == Output("the-key\n")
     assert isinstance(bad, Failure) and "-absent" in bad.message and not bad.message.startswith("error")
+    assert bad.code == "invalid_model_name"
     assert isinstance(none, Failure) and "cannot be started" in none.message

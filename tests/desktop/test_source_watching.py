@@ -95,10 +95,11 @@ def test_a_refresh_that_fails_marks_the_pin_with_the_reason(watched: Watched, tm
     path.write_text("before")
     held = made_of("-held", path, auto_refresh=True)
     path.unlink()
-    failure = Failure(FailureKind.REFUSED, "a.md: cannot be read. " + "x" * 600)
+    said = "a.md: cannot be read. " + "x" * 600
+    failure = Failure(FailureKind.REFUSED, f"Eine Datei ist weg. Details: {said}", said=said)
     watched.script.answers["RUN", "pins"] = lambda _: failure
     watched.have(held)
-    watched.until_asked(refresh("-held"), stale("-held", failure.message[:500]))
+    watched.until_asked(refresh("-held"), stale("-held", said[:500]))
 
 
 def test_the_same_pins_again_are_not_looked_at_again(watched: Watched, tmp_path: Path) -> None:

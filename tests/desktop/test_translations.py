@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel
+from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
 from installers import translations as tool
@@ -25,17 +24,6 @@ from pinfill_app.wording import state_word
 from tests.support.pages import shown
 
 WORDS = {"de": ("Einstellungen", "Mit dem &Computer starten", "bereit"), "zh_CN": ("设置", "随计算机启动(&C)", "就绪")}
-
-
-@pytest.fixture
-def speaking(qtbot: QtBot) -> Iterator[QCoreApplication]:
-    application, before = QApplication.instance(), QLocale()
-    assert application is not None
-    yield application
-    for translator in application.findChildren(QTranslator):
-        application.removeTranslator(translator)
-        translator.deleteLater()
-    QLocale.setDefault(before)
 
 
 def fields(text: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""The help pages: every command in them is run as it stands there, on a service with a tiny model."""
+"""The help pages: every command in them is run as it stands there, on a service with a tiny model. Those in other
+languages have the same commands, so that is said of them too.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pinfill_app.translations import LANGUAGES
 from pinfill_service import cli
 from tests.support.models import LLAMA
 
@@ -87,6 +90,35 @@ def test_what_pages_mention_is_there() -> None:
             assert name in known, f"{page.name}: pinfill {name}"
         for target in re.findall(r"\]\(([^)]+)\)", text):
             assert (page.parent / target).is_file(), f"{page.name}: {target}"
+
+
+def outline(page: Path) -> dict[str, list[str]]:
+    """What is the same in every language: code to the letter, the rest by its kind and order."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^```.*?^```$", "(code)", text, flags=re.MULTILINE | re.DOTALL)
+    return {
+        "code": blocks,
+        "headings": re.findall(r"^#+", prose, re.MULTILINE),
+        "paragraphs": [part[0] if part[0] in "#|-(*" else "" for part in re.split(r"\n{2,}", prose.strip())],
+        "rows": [str(line.count("|")) for line in prose.splitlines() if line.startswith("|")],
+        "points": re.findall(r"^(?:-|\d+\.)(?= )", prose, re.MULTILINE),
+        "links": re.findall(r"\]\(([^)]+)\)", prose),
+        "names": sorted(" ".join(name.split()) for name in re.findall(r"`([^`]+)`", prose)),
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_says_the_same_in_every_language(page: Path, language: str) -> None:
+    translated = page.parent / language / page.name
+    assert outline(translated) == outline(page), "translate what was changed in English"
+    assert translated.read_text(encoding="utf-8") != page.read_text(encoding="utf-8")
+
+
+def test_there_are_no_other_pages() -> None:
+    found = {path.relative_to(ROOT / "resources" / "help").as_posix() for path in PAGES[0].parent.rglob("*.*")}
+    assert found == {f"{folder}{page.name}" for folder in ("", *(f"{each}/" for each in LANGUAGES)) for page in PAGES}
 
 
 def test_all_that_was_promised_has_a_page() -> None:

@@ -14,17 +14,20 @@ import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from xml.etree import ElementTree
 
 import pytest
 
 from installers.packages import deb, elf, licences, linux, tarball, windows
 from installers.packages.keep import is_licence, keeps
-from installers.packages.payload import merge
+from installers.packages.payload import add_own_code, merge
 from installers.packages.release import PackageError, Release, normalise, release
 from installers.packages.wheels import Distribution, _installed
+from installers.translations import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = Release("1.2.3", 1_700_000_000)
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="packages are built on Linux")
 
 
@@ -398,6 +401,26 @@ def test_the_appstream_data_is_valid() -> None:
     done = subprocess.run(["appstreamcli", "validate", "--no-net", file], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout
+
+
+def test_the_menu_and_the_software_centre_speak_every_language() -> None:
+    lines = (ROOT / "resources" / "linux" / "pinfill.desktop").read_text(encoding="utf-8").splitlines()
+    names = {line.partition("=")[0] for line in lines}
+    texts = [element.tag for element in _metainfo().iter() if element.tag in ("summary", "p") and not element.attrib]
+    for language in LANGUAGES:
+        assert {f"{name}[{language}]" for name in ("GenericName", "Comment", "Keywords")} <= names
+        assert [element.tag for element in _metainfo().iter() if element.get(_LANGUAGE) == language] == texts
+
+
+def _metainfo() -> ElementTree.Element:
+    return ElementTree.parse(ROOT / "resources" / "linux" / "pinfill.metainfo.xml").getroot()
+
+
+def test_packages_carry_the_help_pages_of_every_language(tmp_path: Path) -> None:
+    add_own_code(tmp_path, MADE)
+    for folder in ("help", *(f"help/{language}" for language in LANGUAGES)):
+        pages = {page.name for page in (ROOT / "resources" / folder).glob("*.md")}
+        assert {page.name for page in (tmp_path / "pinfill_service" / "resources" / folder).glob("*.md")} == pages
 
 
 @needs("systemd-analyze")

@@ -72,6 +72,16 @@ def test_the_same_folder_gives_the_same_setup(tmp_path: Path, quick: bool) -> No
     assert "1.2.3-preview".encode("utf-16-le") in setups[0].read_bytes()
 
 
+def test_setup_says_everything_in_every_language() -> None:
+    text = (windows.FILES / "setup.nsi").read_text(encoding="utf-8").replace("\\\n", " ")
+    words = re.findall(r'^!insertmacro Words (\w+)((?:\s+"[^"]+")+)$', text, re.MULTILINE)
+    assert {name: len(re.findall(r'"[^"]+"', texts)) for name, texts in words} == {name: 3 for name, _ in words}
+    shown = re.findall(
+        r'^ *(?:MessageBox|Abort|Section /o|!define MUI_FINISHPAGE_RUN_TEXT)\b.*"(.*?)"', text, re.MULTILINE
+    )
+    assert {f"$({name})" for name, _ in words} == {*shown}
+
+
 # Which programs run from a folder
 
 

@@ -326,3 +326,15 @@ def test_a_bug_keeps_its_traceback(pinfill: CommandLine, monkeypatch: pytest.Mon
     monkeypatch.setattr("pinfill_service.commands.serve._set_up_logging", broken)
     with pytest.raises(ZeroDivisionError):
         pinfill("serve")
+
+
+def test_a_program_that_asks_for_codes_gets_them_in_front_of_the_sentence(
+    pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = "models", "show", "absent"
+    plain = pinfill(*absent)
+    assert_told(plain, "absent")
+    monkeypatch.setenv("PINFILL_ERROR_CODES", "1")
+    assert pinfill(*absent).err == f"error-code: model_not_found\n{plain.err}"
+    assert pinfill("pin", "absent.md").err.startswith("error-code: not_running\nerror: ")
+    assert pinfill("pins", "--json", "--watch").err.startswith("error: ")

@@ -108,7 +108,7 @@ async def test_a_model_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path, 
         assert (
             code == "model_not_loaded" and message == "other-model could not be loaded: not enough memory for its slots"
         )
-        await service.events.wait("model.state", name="other-model", state="failed")
+        await service.events.wait("model.state", name="other-model", state="failed", code=code)
         assert (await service.chat("x")).json()["model"] == "fake-model"
         status = await service.get("/status")
         assert status["model_state"] == "loaded"
@@ -218,6 +218,7 @@ async def test_pulling_tells_how_it_goes(tmp_path: Path, monkeypatch: pytest.Mon
         await service.ask("POST", "/models/smollm2-135m/pull", 202)
         failed = await service.events.wait("model.state", name="smollm2-135m", state="failed")
         assert failed["message"] == "smollm2-135m could not be fetched: no source has it"
+        assert failed["code"] == "download_failed"
         assert (await service.error("POST", "/models/nothing/pull", 404))[0] == "model_not_found"
 
 

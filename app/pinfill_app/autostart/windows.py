@@ -5,10 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from PySide6.QtCore import QCoreApplication
+
 from pinfill_app.autostart import AutostartError, start_command
 
 KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
 NAME = "Pinfill"
+
+
+def _not_changed(error: OSError) -> str:
+    return QCoreApplication.translate("autostart", "The registry cannot be changed: {}.").format(error.strerror)
+
 
 if sys.platform == "win32":
     import winreg
@@ -29,7 +36,7 @@ if sys.platform == "win32":
                 with winreg.CreateKey(winreg.HKEY_CURRENT_USER, KEY) as key:
                     winreg.SetValueEx(key, NAME, 0, winreg.REG_SZ, subprocess.list2cmdline(start_command()))
             except OSError as error:
-                raise AutostartError(f"The registry cannot be changed: {error.strerror}.") from error
+                raise AutostartError(_not_changed(error)) from error
 
         def turn_off(self) -> None:
             try:
@@ -38,4 +45,4 @@ if sys.platform == "win32":
             except FileNotFoundError:
                 pass
             except OSError as error:
-                raise AutostartError(f"The registry cannot be changed: {error.strerror}.") from error
+                raise AutostartError(_not_changed(error)) from error

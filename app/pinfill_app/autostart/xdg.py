@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from PySide6.QtCore import QCoreApplication
+
 from pinfill_app.autostart import AutostartError, start_command
 
 FILE = "pinfill.desktop"
@@ -34,13 +36,15 @@ class DesktopFile:
             unfinished.write_text(_entry(start_command()), encoding="utf-8")
             unfinished.replace(self.path)
         except OSError as error:
-            raise AutostartError(f"{self.path} cannot be written: {error.strerror}.") from error
+            words = QCoreApplication.translate("autostart", "{} cannot be written: {}.")
+            raise AutostartError(words.format(self.path, error.strerror)) from error
 
     def turn_off(self) -> None:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
-            raise AutostartError(f"{self.path} cannot be deleted: {error.strerror}.") from error
+            words = QCoreApplication.translate("autostart", "{} cannot be deleted: {}.")
+            raise AutostartError(words.format(self.path, error.strerror)) from error
 
 
 def _entry(command: list[str]) -> str:

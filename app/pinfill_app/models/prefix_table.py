@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QIcon, QPalette, QPixmap
 
 from pinfill_app import icons
+from pinfill_app.failure_words import reason_words
 from pinfill_app.models import prefix_columns as columns
 from pinfill_app.models.prefix_columns import Column
 from pinfill_app.models.prefix_row import Key, PrefixRow
@@ -196,7 +197,7 @@ class PrefixTable(QAbstractTableModel):
         words = self._text(row, column)
         if column is Column.STATE and row.pin is not None:
             progress = f"{columns.state_text(row)}: {words}" if self._progress_of(row) is not None else words
-            return f"{progress}. {row.pin.reason}" if row.pin.reason else progress
+            return f"{progress}. {reason_words(row.pin.state, row.pin.reason)}" if row.pin.reason else progress
         if column is Column.SOURCE and row.pin is not None:
             return "\n".join(source.path for source in row.pin.sources) or words
         return words

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
-from pinfill_app import units
+from pinfill_app import finding_words, units
+from pinfill_app.failure_words import failure_words
 from pinfill_app.models.keyed_table import Column
 from pinfill_app.running import RunningRequest
 from pinfill_service.api.schemas.manage import RequestSummary
@@ -90,12 +91,12 @@ def why(row: RequestRow) -> str:
     if row.summary is None:
         return tr("activity", "running")
     if row.summary.error is not None:
-        return tr("activity", "failed: {}").format(row.summary.error)
+        return tr("activity", "failed: {}").format(failure_words(row.summary.error, row.summary.error))
     if row.summary.finish_reason == "cancelled":
         return tr("activity", "cancelled")
     finding = row.summary.finding
     if finding is None or finding.explanation or finding.position_tokens is None:
-        return finding.explanation if finding is not None else ""
+        return finding_words.explanation(finding, short=True) if finding is not None else ""
     return tr("activity", "left what is cached at token {}").format(units.number(finding.position_tokens))
 
 

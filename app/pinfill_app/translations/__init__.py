@@ -22,7 +22,7 @@ def use_language(application: QCoreApplication, chosen: str) -> None:
     use_locale()
     if chosen:
         QLocale.setDefault(QLocale(chosen))
-    found = language_of(QLocale())
+    found = spoken()
     if found is None:
         return
     for folder, name in (
@@ -32,6 +32,11 @@ def use_language(application: QCoreApplication, chosen: str) -> None:
         translator = QTranslator(application)
         if translator.load(f"{name}_{found}", folder):
             application.installTranslator(translator)
+
+
+def spoken() -> str | None:
+    """The language that texts are shown in; None for English."""
+    return language_of(QLocale())
 
 
 def language_of(locale: QLocale) -> str | None:

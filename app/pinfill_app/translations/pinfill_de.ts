@@ -2545,6 +2545,555 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>autostart</name>
+  <message>
+   <source>The registry cannot be changed: {}.</source>
+   <translation>Die Registrierung kann nicht geändert werden: {}.</translation>
+  </message>
+  <message>
+   <source>{} cannot be deleted: {}.</source>
+   <translation>{} kann nicht gelöscht werden: {}.</translation>
+  </message>
+  <message>
+   <source>{} cannot be written: {}.</source>
+   <translation>{} kann nicht geschrieben werden: {}.</translation>
+  </message>
+ </context>
+ <context>
+  <name>failures</name>
+  <message>
+   <source>A file could not be read as text. Choose another one.</source>
+   <translation>Eine Datei konnte nicht als Text gelesen werden. Wählen Sie eine andere.</translation>
+  </message>
+  <message>
+   <source>A file is damaged. Save it again in its program, or choose another one.</source>
+   <translation>Eine Datei ist beschädigt. Speichern Sie sie in ihrem Programm noch einmal oder wählen Sie eine andere.</translation>
+  </message>
+  <message>
+   <source>A file is gone, or may not be read. Put it back, or choose another one.</source>
+   <translation>Eine Datei ist weg oder darf nicht gelesen werden. Legen Sie sie zurück oder wählen Sie eine andere.</translation>
+  </message>
+  <message>
+   <source>A file is of a kind that is not read. Text, source code, HTML, PDF and DOCX are.</source>
+   <translation>Eine Datei ist von einer Art, die nicht gelesen wird. Gelesen werden Text, Quellcode, HTML, PDF und DOCX.</translation>
+  </message>
+  <message>
+   <source>A file is too large, or takes too long. Choose a smaller one, or a part of it.</source>
+   <translation>Eine Datei ist zu groß oder braucht zu lange. Wählen Sie eine kleinere oder einen Teil davon.</translation>
+  </message>
+  <message>
+   <source>A file needs a password. Save a copy without one, and choose that.</source>
+   <translation>Eine Datei braucht ein Kennwort. Speichern Sie eine Kopie ohne Kennwort und wählen Sie diese.</translation>
+  </message>
+  <message>
+   <source>A file with a prefix was damaged. It was set aside, and is prefilled again.</source>
+   <translation>Eine Datei mit einem Präfix war beschädigt. Sie wurde beiseitegelegt, und das Präfix wird neu ausgewertet.</translation>
+  </message>
+  <message>
+   <source>A model is in use, or being loaded. Wait for that, then try again.</source>
+   <translation>Ein Modell ist in Gebrauch oder wird geladen. Warten Sie, bis das beendet ist, und versuchen Sie es dann noch einmal.</translation>
+  </message>
+  <message>
+   <source>A newer Pinfill wrote Pinfill's folder. Install that version again.</source>
+   <translation>Ein neueres Pinfill hat den Ordner von Pinfill geschrieben. Installieren Sie jene Version wieder.</translation>
+  </message>
+  <message>
+   <source>A setting is not valid. Correct settings.toml, then start the service.</source>
+   <translation>Eine Einstellung ist ungültig. Berichtigen Sie settings.toml und starten Sie dann den Dienst.</translation>
+  </message>
+  <message>
+   <source>An older version of Pinfill converted this model. Make it again.</source>
+   <translation>Eine ältere Version von Pinfill hat dieses Modell umgewandelt. Erstellen Sie es neu.</translation>
+  </message>
+  <message>
+   <source>Another Pinfill works on Pinfill's folder. Use that one, or end it first.</source>
+   <translation>Ein anderes Pinfill arbeitet mit dem Ordner von Pinfill. Verwenden Sie jenes oder beenden Sie es zuerst.</translation>
+  </message>
+  <message>
+   <source>Answers cannot be held to this schema. Simplify it.</source>
+   <translation>Antworten können nicht an dieses Schema gebunden werden. Vereinfachen Sie es.</translation>
+  </message>
+  <message>
+   <source>Files of this installation are missing. Install Pinfill again.</source>
+   <translation>Dateien dieser Installation fehlen. Installieren Sie Pinfill noch einmal.</translation>
+  </message>
+  <message>
+   <source>It can be used, but it is not on disk: after a restart it is prefilled again.</source>
+   <translation>Er kann verwendet werden, liegt aber nicht auf der Festplatte: Nach einem Neustart wird er neu ausgewertet.</translation>
+  </message>
+  <message>
+   <source>It could not be prefilled, so it cannot be used. Refresh it, or pin it again.</source>
+   <translation>Er konnte nicht ausgewertet werden und ist deshalb nicht verwendbar. Frischen Sie ihn auf oder heften Sie ihn noch einmal an.</translation>
+  </message>
+  <message>
+   <source>It is not what its files hold, or was made for another model. Refresh it.</source>
+   <translation>Er entspricht nicht mehr seinen Dateien oder wurde für ein anderes Modell gemacht. Frischen Sie ihn auf.</translation>
+  </message>
+  <message>
+   <source>Memory is short, so less is cached until there is more. Close other programs.</source>
+   <translation>Der Speicher ist knapp, deshalb kommt weniger in den Cache, bis wieder mehr frei ist. Schließen Sie andere Programme.</translation>
+  </message>
+  <message>
+   <source>Memory is too short for that. Close other programs, or choose a smaller model.</source>
+   <translation>Dafür reicht der Speicher nicht. Schließen Sie andere Programme oder wählen Sie ein kleineres Modell.</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one on the Models page.</source>
+   <translation>Es ist kein Modell geladen. Laden Sie eines auf der Seite „Modelle“.</translation>
+  </message>
+  <message>
+   <source>Not all of it is there, so it is prefilled again by itself.</source>
+   <translation>Er ist nicht vollständig da und wird deshalb von selbst neu ausgewertet.</translation>
+  </message>
+  <message>
+   <source>Nothing else here can run it, or the settings ask for that.</source>
+   <translation>Nichts anderes hier kann es ausführen, oder die Einstellungen verlangen es so.</translation>
+  </message>
+  <message>
+   <source>Other machines may use the service only with a key. Take no_key out of settings.toml.</source>
+   <translation>Andere Rechner dürfen den Dienst nur mit einem Schlüssel verwenden. Nehmen Sie no_key aus settings.toml.</translation>
+  </message>
+  <message>
+   <source>Prefixes cannot be kept on disk. Look whether it is full, or may not be written to.</source>
+   <translation>Präfixe können nicht auf der Festplatte behalten werden. Sehen Sie nach, ob sie voll oder schreibgeschützt ist.</translation>
+  </message>
+  <message>
+   <source>Something is wrong with this model. Choose another one, or fetch it again.</source>
+   <translation>Mit diesem Modell stimmt etwas nicht. Wählen Sie ein anderes oder laden Sie es noch einmal herunter.</translation>
+  </message>
+  <message>
+   <source>Something unforeseen happened in the service. Look into the log, and report it.</source>
+   <translation>Im Dienst ist etwas Unvorhergesehenes geschehen. Sehen Sie ins Protokoll und melden Sie es.</translation>
+  </message>
+  <message>
+   <source>That cannot be done with this agent. Look at its settings, or connect it by hand.</source>
+   <translation>Das geht mit diesem Agenten nicht. Sehen Sie sich seine Einstellungen an oder verbinden Sie ihn von Hand.</translation>
+  </message>
+  <message>
+   <source>That cannot be done with this pin.</source>
+   <translation>Das geht mit diesem Pin nicht.</translation>
+  </message>
+  <message>
+   <source>That is more than the service takes at once. Shorten it, or pin less.</source>
+   <translation>Das ist mehr, als der Dienst auf einmal annimmt. Kürzen Sie es oder heften Sie weniger an.</translation>
+  </message>
+  <message>
+   <source>That is not yet verified on hardware.</source>
+   <translation>Das ist noch nicht auf echter Hardware geprüft.</translation>
+  </message>
+  <message>
+   <source>That is too long for the model's context. Shorten it, or load a model with a longer context.</source>
+   <translation>Das ist zu lang für den Kontext des Modells. Kürzen Sie es oder laden Sie ein Modell mit längerem Kontext.</translation>
+  </message>
+  <message>
+   <source>The answer could not be held to its form. Simplify the schema, or ask again.</source>
+   <translation>Die Antwort konnte nicht in ihrer Form gehalten werden. Vereinfachen Sie das Schema oder fragen Sie noch einmal.</translation>
+  </message>
+  <message>
+   <source>The disk is full. Free some space, then try again.</source>
+   <translation>Die Festplatte ist voll. Schaffen Sie Platz und versuchen Sie es dann noch einmal.</translation>
+  </message>
+  <message>
+   <source>The download failed. Look whether the network works, then pull again: it goes on.</source>
+   <translation>Das Herunterladen ist fehlgeschlagen. Sehen Sie nach, ob das Netz funktioniert, und laden Sie noch einmal herunter: Es geht dort weiter.</translation>
+  </message>
+  <message>
+   <source>The file with pins and requests has a problem. Look whether the disk is full or damaged.</source>
+   <translation>Mit der Datei der Pins und Anfragen stimmt etwas nicht. Sehen Sie nach, ob die Festplatte voll oder beschädigt ist.</translation>
+  </message>
+  <message>
+   <source>The import answered what this version does not understand. Install Pinfill again.</source>
+   <translation>Der Import hat geantwortet, was diese Version nicht versteht. Installieren Sie Pinfill noch einmal.</translation>
+  </message>
+  <message>
+   <source>The keyring cannot be used. Unlock it, or set PINFILL_API_KEY.</source>
+   <translation>Der Schlüsselbund kann nicht verwendet werden. Entsperren Sie ihn oder setzen Sie PINFILL_API_KEY.</translation>
+  </message>
+  <message>
+   <source>The model cannot be read. Fetch or import it again, or choose another one.</source>
+   <translation>Das Modell kann nicht gelesen werden. Laden Sie es noch einmal herunter, importieren Sie es neu oder wählen Sie ein anderes.</translation>
+  </message>
+  <message>
+   <source>The model cannot run where the settings want it. Choose the provider auto or cpu.</source>
+   <translation>Das Modell kann nicht dort laufen, wo die Einstellungen es verlangen. Wählen Sie den Provider auto oder cpu.</translation>
+  </message>
+  <message>
+   <source>The model could not be fetched. Pull it again; if it fails again, look into the log.</source>
+   <translation>Das Modell konnte nicht geholt werden. Laden Sie es noch einmal herunter; wenn es wieder fehlschlägt, sehen Sie ins Protokoll.</translation>
+  </message>
+  <message>
+   <source>The model could not be loaded; one that was loaded before goes on. Close other programs if memory is short, or choose another model.</source>
+   <translation>Das Modell konnte nicht geladen werden; ein vorher geladenes läuft weiter. Schließen Sie andere Programme, wenn der Speicher knapp ist, oder wählen Sie ein anderes Modell.</translation>
+  </message>
+  <message>
+   <source>The model could not finish its work. Try again; if it happens again, look into the log.</source>
+   <translation>Das Modell konnte seine Arbeit nicht beenden. Versuchen Sie es noch einmal; wenn es wieder geschieht, sehen Sie ins Protokoll.</translation>
+  </message>
+  <message>
+   <source>The model's chat template does not take these messages. Use another model.</source>
+   <translation>Die Chat-Vorlage des Modells nimmt diese Nachrichten nicht an. Verwenden Sie ein anderes Modell.</translation>
+  </message>
+  <message>
+   <source>The onnxruntime library is missing or too old. Install Pinfill again.</source>
+   <translation>Die Bibliothek onnxruntime fehlt oder ist zu alt. Installieren Sie Pinfill noch einmal.</translation>
+  </message>
+  <message>
+   <source>The pin is not ready for that. Wait until it is warm, and until a model is loaded.</source>
+   <translation>Der Pin ist dafür nicht bereit. Warten Sie, bis er warm ist und ein Modell geladen ist.</translation>
+  </message>
+  <message>
+   <source>The service at {} does not answer. Is it running?</source>
+   <translation>Der Dienst auf {} antwortet nicht. Läuft er?</translation>
+  </message>
+  <message>
+   <source>The service at {} took too long. Try again, or restart it.</source>
+   <translation>Der Dienst auf {} hat zu lange gebraucht. Versuchen Sie es noch einmal oder starten Sie ihn neu.</translation>
+  </message>
+  <message>
+   <source>The service at {} wants another key than Pinfill has. Restart it from Pinfill's menu.</source>
+   <translation>Der Dienst auf {} verlangt einen anderen Schlüssel, als Pinfill hat. Starten Sie ihn über das Menü von Pinfill neu.</translation>
+  </message>
+  <message>
+   <source>The service cannot do what the request asks for. Leave that out.</source>
+   <translation>Der Dienst kann nicht, was die Anfrage verlangt. Lassen Sie das weg.</translation>
+  </message>
+  <message>
+   <source>The service cannot use what was entered. Correct it, and try again.</source>
+   <translation>Der Dienst kann die Eingabe nicht verwenden. Berichtigen Sie sie und versuchen Sie es noch einmal.</translation>
+  </message>
+  <message>
+   <source>The service could not read the request. Restart the service, so that both fit.</source>
+   <translation>Der Dienst konnte die Anfrage nicht lesen. Starten Sie ihn neu, damit beide zusammenpassen.</translation>
+  </message>
+  <message>
+   <source>The service does not answer. Start it, then try again.</source>
+   <translation>Der Dienst antwortet nicht. Starten Sie ihn und versuchen Sie es dann noch einmal.</translation>
+  </message>
+  <message>
+   <source>The service is shutting down or changes its model. Try again in a moment.</source>
+   <translation>Der Dienst wird beendet oder wechselt sein Modell. Versuchen Sie es gleich noch einmal.</translation>
+  </message>
+  <message>
+   <source>The service reads text only. Leave out pictures and other files.</source>
+   <translation>Der Dienst liest nur Text. Lassen Sie Bilder und andere Dateien weg.</translation>
+  </message>
+  <message>
+   <source>The service refuses requests from web pages.</source>
+   <translation>Der Dienst lehnt Anfragen von Webseiten ab.</translation>
+  </message>
+  <message>
+   <source>The service refuses this address. Add it to the names in the settings.</source>
+   <translation>Der Dienst lehnt diese Adresse ab. Fügen Sie sie in den Einstellungen zu den Namen hinzu.</translation>
+  </message>
+  <message>
+   <source>The service wants another key than Pinfill has. Restart it from Pinfill's menu.</source>
+   <translation>Der Dienst verlangt einen anderen Schlüssel, als Pinfill hat. Starten Sie ihn über das Menü von Pinfill neu.</translation>
+  </message>
+  <message>
+   <source>The settings could not be written, so nothing changed. Look at settings.toml.</source>
+   <translation>Die Einstellungen konnten nicht geschrieben werden, deshalb hat sich nichts geändert. Sehen Sie sich settings.toml an.</translation>
+  </message>
+  <message>
+   <source>The system did not allow it. Look at the file or address that is named here.</source>
+   <translation>Das System hat es nicht zugelassen. Sehen Sie sich die hier genannte Datei oder Adresse an.</translation>
+  </message>
+  <message>
+   <source>There is a pin of this name already. Choose another name, or unpin that one first.</source>
+   <translation>Es gibt schon einen Pin mit diesem Namen. Wählen Sie einen anderen Namen oder lösen Sie zuerst jenen.</translation>
+  </message>
+  <message>
+   <source>There is another model of this name already. Remove it, or import under another name.</source>
+   <translation>Es gibt schon ein anderes Modell mit diesem Namen. Entfernen Sie es oder importieren Sie unter einem anderen Namen.</translation>
+  </message>
+  <message>
+   <source>There is no model of this name. Look at the Models page for those there are.</source>
+   <translation>Es gibt kein Modell mit diesem Namen. Die vorhandenen stehen auf der Seite „Modelle“.</translation>
+  </message>
+  <message>
+   <source>There is no pin of this name. It may have been unpinned or renamed.</source>
+   <translation>Es gibt keinen Pin mit diesem Namen. Vielleicht wurde er gelöst oder umbenannt.</translation>
+  </message>
+  <message>
+   <source>There is no room for this pin. Unpin something, or give prefixes more room in the settings.</source>
+   <translation>Für diesen Pin ist kein Platz. Lösen Sie etwas oder geben Sie Präfixen in den Einstellungen mehr Platz.</translation>
+  </message>
+  <message>
+   <source>There is no text in it. Choose a file whose text can be selected and copied.</source>
+   <translation>Darin ist kein Text. Wählen Sie eine Datei, deren Text sich markieren und kopieren lässt.</translation>
+  </message>
+  <message>
+   <source>This cannot be a model's name. Rename the file or folder, and import it again.</source>
+   <translation>Das kann kein Modellname sein. Benennen Sie die Datei oder den Ordner um und importieren Sie noch einmal.</translation>
+  </message>
+  <message>
+   <source>This cannot be a name. Use letters from a to z, digits, dots and dashes.</source>
+   <translation>Das kann kein Name sein. Verwenden Sie Buchstaben von a bis z, Ziffern, Punkte und Bindestriche.</translation>
+  </message>
+  <message>
+   <source>This cannot be pinned, or not be used like that. Pin another text, or refresh the pin.</source>
+   <translation>Das kann nicht angeheftet oder nicht so verwendet werden. Heften Sie einen anderen Text an oder frischen Sie den Pin auf.</translation>
+  </message>
+  <message>
+   <source>This is no model that Pinfill can use. Choose a GGUF file or an ONNX model.</source>
+   <translation>Das ist kein Modell, das Pinfill verwenden kann. Wählen Sie eine GGUF-Datei oder ein ONNX-Modell.</translation>
+  </message>
+  <message>
+   <source>This model is loaded. Unload it first, or load another one.</source>
+   <translation>Dieses Modell ist geladen. Entladen Sie es zuerst oder laden Sie ein anderes.</translation>
+  </message>
+  <message>
+   <source>This prefix is not cached any more.</source>
+   <translation>Dieses Präfix ist nicht mehr im Cache.</translation>
+  </message>
+  <message>
+   <source>This prefix is pinned or in use, so it stays. Unpin it first, or wait.</source>
+   <translation>Dieses Präfix ist angeheftet oder in Gebrauch, deshalb bleibt es. Lösen Sie es zuerst oder warten Sie.</translation>
+  </message>
+  <message>
+   <source>This request is not remembered any more. Send it again.</source>
+   <translation>Diese Anfrage ist nicht mehr bekannt. Senden Sie sie noch einmal.</translation>
+  </message>
+  <message>
+   <source>This service keeps no pins: it runs for one command only.</source>
+   <translation>Dieser Dienst behält keine Pins: Er läuft nur für einen Befehl.</translation>
+  </message>
+  <message>
+   <source>This service was started for one model only. Restart it from Pinfill to change that.</source>
+   <translation>Dieser Dienst wurde nur für ein Modell gestartet. Starten Sie ihn aus Pinfill neu, um das zu ändern.</translation>
+  </message>
+  <message>
+   <source>Too many requests wait already. Try again in a moment.</source>
+   <translation>Es warten schon zu viele Anfragen. Versuchen Sie es gleich noch einmal.</translation>
+  </message>
+  <message>
+   <source>What answers at {} is not Pinfill, or another version of it. Restart the service.</source>
+   <translation>Was auf {} antwortet, ist nicht Pinfill oder eine andere Version davon. Starten Sie den Dienst neu.</translation>
+  </message>
+  <message>
+   <source>What was kept of requests could not be deleted. Restart the service, and try again.</source>
+   <translation>Was von Anfragen behalten wurde, konnte nicht gelöscht werden. Starten Sie den Dienst neu und versuchen Sie es noch einmal.</translation>
+  </message>
+  <message>
+   <source>{} Details: {}</source>
+   <translation>{} Details: {}</translation>
+  </message>
+ </context>
+ <context>
+  <name>findings</name>
+  <message>
+   <source>A date or time differs.</source>
+   <translation>Ein Datum oder eine Uhrzeit ist anders.</translation>
+  </message>
+  <message>
+   <source>A header or version string differs.</source>
+   <translation>Eine Kopfzeile oder Versionsangabe ist anders.</translation>
+  </message>
+  <message>
+   <source>Add messages at the end: everything behind one that is put in is evaluated again.</source>
+   <translation>Fügen Sie Nachrichten am Ende hinzu: Alles hinter einer eingefügten wird noch einmal ausgewertet.</translation>
+  </message>
+  <message>
+   <source>Add to the end of a conversation instead of changing it, or use a model without such state.</source>
+   <translation>Ergänzen Sie ein Gespräch am Ende, statt es zu ändern, oder verwenden Sie ein Modell ohne solchen Zustand.</translation>
+  </message>
+  <message>
+   <source>All of the prompt that can be reused came from the cache.</source>
+   <translation>Alles vom Prompt, was wiederverwendet werden kann, kam aus dem Cache.</translation>
+  </message>
+  <message>
+   <source>An identifier differs.</source>
+   <translation>Eine Kennung ist anders.</translation>
+  </message>
+  <message>
+   <source>Another model, or a longer prompt, may be reusable.</source>
+   <translation>Ein anderes Modell oder ein längerer Prompt ist vielleicht wiederverwendbar.</translation>
+  </message>
+  <message>
+   <source>Ask for log probabilities of the prompt, or echo it, only where they are needed.</source>
+   <translation>Verlangen Sie logarithmierte Wahrscheinlichkeiten des Prompts oder seine Wiedergabe nur, wo sie gebraucht werden.</translation>
+  </message>
+  <message>
+   <source>Claude Code's header is left out where that rule is on (pinfill rules on claude-billing-header); turn another one off in the client, or move it to the end of the prompt.</source>
+   <translation>Die Kopfzeile von Claude Code wird weggelassen, wo diese Regel an ist (pinfill rules on claude-billing-header); schalten Sie eine andere im Programm ab oder verschieben Sie sie ans Ende des Prompts.</translation>
+  </message>
+  <message>
+   <source>Everything before is the same; the last message is another one.</source>
+   <translation>Alles davor ist gleich; die letzte Nachricht ist eine andere.</translation>
+  </message>
+  <message>
+   <source>It had been cached and was evicted, because room was needed.</source>
+   <translation>Es war im Cache und wurde verworfen, weil Platz gebraucht wurde.</translation>
+  </message>
+  <message>
+   <source>It had been evaluated before, and is not cached any more.</source>
+   <translation>Es wurde schon einmal ausgewertet und ist nicht mehr im Cache.</translation>
+  </message>
+  <message>
+   <source>It is cached for another chat template.</source>
+   <translation>Es ist für eine andere Chat-Vorlage im Cache.</translation>
+  </message>
+  <message>
+   <source>It is cached for another model or for other settings.</source>
+   <translation>Es ist für ein anderes Modell oder andere Einstellungen im Cache.</translation>
+  </message>
+  <message>
+   <source>JSON has its keys in another order and is otherwise the same.</source>
+   <translation>JSON hat seine Schlüssel in anderer Reihenfolge und ist sonst gleich.</translation>
+  </message>
+  <message>
+   <source>JSON is written differently (spacing, escapes) and is otherwise the same.</source>
+   <translation>JSON ist anders geschrieben (Abstände, Escapes) und sonst gleich.</translation>
+  </message>
+  <message>
+   <source>Keep the same tools for a whole conversation; those added later belong at its end.</source>
+   <translation>Behalten Sie für ein ganzes Gespräch dieselben Werkzeuge; später hinzugefügte gehören an sein Ende.</translation>
+  </message>
+  <message>
+   <source>Keep what changes at the end of the prompt: everything behind a change is evaluated again.</source>
+   <translation>Halten Sie, was sich ändert, am Ende des Prompts: Alles hinter einer Änderung wird noch einmal ausgewertet.</translation>
+  </message>
+  <message>
+   <source>Leave out `cache_prompt: false`, or set it to true, to let the request use the cache.</source>
+   <translation>Lassen Sie `cache_prompt: false` weg oder setzen Sie es auf true, damit die Anfrage den Cache verwendet.</translation>
+  </message>
+  <message>
+   <source>Leave the identifier out of the prompt, or move it to the last message.</source>
+   <translation>Lassen Sie die Kennung im Prompt weg oder verschieben Sie sie in die letzte Nachricht.</translation>
+  </message>
+  <message>
+   <source>Let the client always write JSON with the same spacing and escapes.</source>
+   <translation>Lassen Sie das Programm JSON immer mit denselben Abständen und Escapes schreiben.</translation>
+  </message>
+  <message>
+   <source>Let the client send its tools in a fixed order, or let a rule sort them by name (pinfill rules on tools-by-name).</source>
+   <translation>Lassen Sie das Programm seine Werkzeuge in fester Reihenfolge senden oder eine Regel sie nach Namen sortieren (pinfill rules on tools-by-name).</translation>
+  </message>
+  <message>
+   <source>Let the client send reasoning back, or turn it off; many templates leave out that of earlier answers, and only the answers behind it are evaluated again.</source>
+   <translation>Lassen Sie das Programm die Überlegungen zurücksenden oder schalten Sie diese ab; viele Vorlagen lassen die früherer Antworten weg, und nur die Antworten dahinter werden noch einmal ausgewertet.</translation>
+  </message>
+  <message>
+   <source>Let the client send the text back exactly as it was, with its spaces and line breaks.</source>
+   <translation>Lassen Sie das Programm den Text genau so zurücksenden, wie er war, mit Leerzeichen und Zeilenumbrüchen.</translation>
+  </message>
+  <message>
+   <source>Let the client write JSON with sorted keys.</source>
+   <translation>Lassen Sie das Programm JSON mit sortierten Schlüsseln schreiben.</translation>
+  </message>
+  <message>
+   <source>Messages were left out.</source>
+   <translation>Nachrichten wurden weggelassen.</translation>
+  </message>
+  <message>
+   <source>Messages were put in.</source>
+   <translation>Nachrichten wurden eingefügt.</translation>
+  </message>
+  <message>
+   <source>Move the date or time to the last message, or leave it out; the dates of Claude Code and opencode are moved by a rule (pinfill rules on dates-behind-tools).</source>
+   <translation>Verschieben Sie Datum oder Uhrzeit in die letzte Nachricht oder lassen Sie sie weg; die von Claude Code und opencode verschiebt eine Regel (pinfill rules on dates-behind-tools).</translation>
+  </message>
+  <message>
+   <source>Nothing that is cached begins like this prompt.</source>
+   <translation>Nichts im Cache beginnt wie dieser Prompt.</translation>
+  </message>
+  <message>
+   <source>Only white space differs.</source>
+   <translation>Nur Leerraum ist anders.</translation>
+  </message>
+  <message>
+   <source>Pin this prefix to keep it, also while other prompts need room.</source>
+   <translation>Heften Sie dieses Präfix an, um es zu behalten, auch wenn andere Prompts Platz brauchen.</translation>
+  </message>
+  <message>
+   <source>Pin this prefix to keep it, or raise the memory budget.</source>
+   <translation>Heften Sie dieses Präfix an, um es zu behalten, oder erhöhen Sie das Speicherbudget.</translation>
+  </message>
+  <message>
+   <source>Pin what many prompts begin with, so that even the first of them finds it.</source>
+   <translation>Heften Sie an, womit viele Prompts beginnen, damit schon der erste davon es findet.</translation>
+  </message>
+  <message>
+   <source>Reasoning that the earlier prompt had is left out now.</source>
+   <translation>Überlegungen, die der frühere Prompt enthielt, fehlen jetzt.</translation>
+  </message>
+  <message>
+   <source>Remove messages rarely and many at once: everything behind them is evaluated again.</source>
+   <translation>Entfernen Sie Nachrichten selten und viele auf einmal: Alles dahinter wird noch einmal ausgewertet.</translation>
+  </message>
+  <message>
+   <source>Send the prompt once more: from now on it can be compared.</source>
+   <translation>Senden Sie den Prompt noch einmal: Von jetzt an kann er verglichen werden.</translation>
+  </message>
+  <message>
+   <source>The prompt goes on where an earlier one ended; only what is new is evaluated.</source>
+   <translation>Der Prompt geht dort weiter, wo ein früherer endete; nur das Neue wird ausgewertet.</translation>
+  </message>
+  <message>
+   <source>The prompt is the same as an earlier one.</source>
+   <translation>Der Prompt ist derselbe wie ein früherer.</translation>
+  </message>
+  <message>
+   <source>The prompt was evaluated again; look into the service's log if it happens more than once.</source>
+   <translation>Der Prompt wurde noch einmal ausgewertet; sehen Sie ins Protokoll des Dienstes, wenn es öfter geschieht.</translation>
+  </message>
+  <message>
+   <source>The request asks for log probabilities of the prompt, for which all of it is evaluated.</source>
+   <translation>Die Anfrage verlangt logarithmierte Wahrscheinlichkeiten des Prompts; dafür wird er ganz ausgewertet.</translation>
+  </message>
+  <message>
+   <source>The request turned the cache off.</source>
+   <translation>Die Anfrage hat den Cache abgeschaltet.</translation>
+  </message>
+  <message>
+   <source>The text differs.</source>
+   <translation>Der Text ist anders.</translation>
+  </message>
+  <message>
+   <source>The text is the same, but it was made of other tokens.</source>
+   <translation>Der Text ist gleich, bestand aber aus anderen Token.</translation>
+  </message>
+  <message>
+   <source>The tools are the same, but in another order.</source>
+   <translation>Die Werkzeuge sind dieselben, aber in anderer Reihenfolge.</translation>
+  </message>
+  <message>
+   <source>The tools differ.</source>
+   <translation>Die Werkzeuge sind andere.</translation>
+  </message>
+  <message>
+   <source>There is nothing to do.</source>
+   <translation>Es ist nichts zu tun.</translation>
+  </message>
+  <message>
+   <source>There is nothing to do: the text is the same, and only the reply is evaluated again.</source>
+   <translation>Es ist nichts zu tun: Der Text ist gleich, und nur die Antwort wird noch einmal ausgewertet.</translation>
+  </message>
+  <message>
+   <source>This model can go on at some places only, and the prompt left between two of them.</source>
+   <translation>Dieses Modell kann nur an bestimmten Stellen weitermachen, und der Prompt wich zwischen zweien davon ab.</translation>
+  </message>
+  <message>
+   <source>Use the same chat template, with the same options, for prompts that should share what is cached.</source>
+   <translation>Verwenden Sie für Prompts, die sich den Cache teilen sollen, dieselbe Chat-Vorlage mit denselben Optionen.</translation>
+  </message>
+  <message>
+   <source>Use the same model, adapter and cache salt for prompts that should share what is cached.</source>
+   <translation>Verwenden Sie für Prompts, die sich den Cache teilen sollen, dasselbe Modell, denselben Adapter und denselben Cache-Salt.</translation>
+  </message>
+  <message>
+   <source>What followed there in the cache is not remembered, so nothing can be compared.</source>
+   <translation>Was dort im Cache folgte, ist nicht mehr bekannt, deshalb kann nichts verglichen werden.</translation>
+  </message>
+  <message>
+   <source>What is cached cannot be reused for this prompt.</source>
+   <translation>Was im Cache ist, kann für diesen Prompt nicht wiederverwendet werden.</translation>
+  </message>
+  <message>
+   <source>What was cached could not be read.</source>
+   <translation>Was im Cache war, konnte nicht gelesen werden.</translation>
+  </message>
+ </context>
+ <context>
   <name>models</name>
   <message>
    <source>Close other programs, or choose a smaller model.</source>
@@ -2857,6 +3406,33 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>rules</name>
+  <message>
+   <source>Claude Code begins its system prompt with 'x-anthropic-billing-header: cc_version=...; ...', which is another one in every conversation. It is left out of the first system message, where it must be the first line.</source>
+   <translation>Claude Code beginnt seinen System-Prompt mit 'x-anthropic-billing-header: cc_version=...; ...', das in jedem Gespräch anders ist. Es wird aus der ersten Systemnachricht weggelassen, wo es die erste Zeile sein muss.</translation>
+  </message>
+  <message>
+   <source>Claude Code's billing header is left out</source>
+   <translation>Claude Codes Abrechnungs-Kopfzeile wird weggelassen</translation>
+  </message>
+  <message>
+   <source>Dates of known clients stand behind the tools</source>
+   <translation>Datumsangaben bekannter Programme stehen hinter den Werkzeugen</translation>
+  </message>
+  <message>
+   <source>The line with today's date that Claude Code and opencode put into their system prompts is moved to the front of the first user message, so that a new day changes nothing before it. Off by default: it adds a line to a message of the user's. Other dates and clocks stay where they are.</source>
+   <translation>Die Zeile mit dem heutigen Datum, die Claude Code und opencode in ihre System-Prompts setzen, wird an den Anfang der ersten Nachricht des Benutzers verschoben, damit ein neuer Tag davor nichts ändert. Standardmäßig aus: Sie fügt einer Nachricht des Benutzers eine Zeile hinzu. Andere Datums- und Zeitangaben bleiben, wo sie sind.</translation>
+  </message>
+  <message>
+   <source>Tool definitions are put in the order of their names, for clients that send the same tools in changing order. Off by default: a model may prefer the first tools it reads.</source>
+   <translation>Definitionen von Werkzeugen werden nach Namen geordnet, für Programme, die dieselben Werkzeuge in wechselnder Reihenfolge senden. Standardmäßig aus: Ein Modell bevorzugt vielleicht die Werkzeuge, die es zuerst liest.</translation>
+  </message>
+  <message>
+   <source>Tools are sorted by name</source>
+   <translation>Werkzeuge werden nach Namen sortiert</translation>
+  </message>
+ </context>
+ <context>
   <name>savings</name>
   <message>
    <source>Cached</source>
@@ -2951,6 +3527,17 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>terminals</name>
+  <message>
+   <source>No terminal program was found. Open one, and type: {}</source>
+   <translation>Es wurde kein Terminalprogramm gefunden. Öffnen Sie eines und tippen Sie: {}</translation>
+  </message>
+  <message>
+   <source>{} cannot be started. Open a terminal, and type: {}</source>
+   <translation>{} kann nicht gestartet werden. Öffnen Sie ein Terminal und tippen Sie: {}</translation>
+  </message>
+ </context>
+ <context>
   <name>units</name>
   <message>
    <source>now</source>
@@ -2978,11 +3565,11 @@ mit Cache: {}</translation>
   </message>
   <message>
    <source>{} h</source>
-   <translation>{} Std.</translation>
+   <translation>{} h</translation>
   </message>
   <message>
    <source>{} h {} min</source>
-   <translation>{} Std. {} min</translation>
+   <translation>{} h {} min</translation>
   </message>
   <message>
    <source>{} kB</source>

@@ -2545,6 +2545,555 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>autostart</name>
+  <message>
+   <source>The registry cannot be changed: {}.</source>
+   <translation>无法更改注册表：{}。</translation>
+  </message>
+  <message>
+   <source>{} cannot be deleted: {}.</source>
+   <translation>无法删除 {}：{}。</translation>
+  </message>
+  <message>
+   <source>{} cannot be written: {}.</source>
+   <translation>无法写入 {}：{}。</translation>
+  </message>
+ </context>
+ <context>
+  <name>failures</name>
+  <message>
+   <source>A file could not be read as text. Choose another one.</source>
+   <translation>无法将文件作为文本读取。请选择其他文件。</translation>
+  </message>
+  <message>
+   <source>A file is damaged. Save it again in its program, or choose another one.</source>
+   <translation>文件已损坏。请在其程序中重新保存，或选择其他文件。</translation>
+  </message>
+  <message>
+   <source>A file is gone, or may not be read. Put it back, or choose another one.</source>
+   <translation>文件已不存在或不允许读取。请将它放回，或选择其他文件。</translation>
+  </message>
+  <message>
+   <source>A file is of a kind that is not read. Text, source code, HTML, PDF and DOCX are.</source>
+   <translation>无法读取这种类型的文件。可以读取文本、源代码、HTML、PDF 和 DOCX。</translation>
+  </message>
+  <message>
+   <source>A file is too large, or takes too long. Choose a smaller one, or a part of it.</source>
+   <translation>文件太大或处理时间过长。请选择较小的文件，或只取其中一部分。</translation>
+  </message>
+  <message>
+   <source>A file needs a password. Save a copy without one, and choose that.</source>
+   <translation>文件需要密码。请另存一份不带密码的副本，并选择该副本。</translation>
+  </message>
+  <message>
+   <source>A file with a prefix was damaged. It was set aside, and is prefilled again.</source>
+   <translation>保存前缀的文件已损坏。该文件已被搁置，前缀将重新预填充。</translation>
+  </message>
+  <message>
+   <source>A model is in use, or being loaded. Wait for that, then try again.</source>
+   <translation>模型正在使用或正在加载。请等待其结束，然后重试。</translation>
+  </message>
+  <message>
+   <source>A newer Pinfill wrote Pinfill's folder. Install that version again.</source>
+   <translation>Pinfill 的文件夹由更新的 Pinfill 写入。请重新安装那个版本。</translation>
+  </message>
+  <message>
+   <source>A setting is not valid. Correct settings.toml, then start the service.</source>
+   <translation>有一项设置无效。请修正 settings.toml，然后启动服务。</translation>
+  </message>
+  <message>
+   <source>An older version of Pinfill converted this model. Make it again.</source>
+   <translation>此模型由较旧版本的 Pinfill 转换。请重新创建它。</translation>
+  </message>
+  <message>
+   <source>Another Pinfill works on Pinfill's folder. Use that one, or end it first.</source>
+   <translation>另一个 Pinfill 正在使用 Pinfill 的文件夹。请使用那一个，或先结束它。</translation>
+  </message>
+  <message>
+   <source>Answers cannot be held to this schema. Simplify it.</source>
+   <translation>无法使回答符合此模式。请简化它。</translation>
+  </message>
+  <message>
+   <source>Files of this installation are missing. Install Pinfill again.</source>
+   <translation>此安装缺少文件。请重新安装 Pinfill。</translation>
+  </message>
+  <message>
+   <source>It can be used, but it is not on disk: after a restart it is prefilled again.</source>
+   <translation>它可以使用，但不在磁盘上：重启后会重新预填充。</translation>
+  </message>
+  <message>
+   <source>It could not be prefilled, so it cannot be used. Refresh it, or pin it again.</source>
+   <translation>它未能预填充，因此无法使用。请刷新它，或重新固定。</translation>
+  </message>
+  <message>
+   <source>It is not what its files hold, or was made for another model. Refresh it.</source>
+   <translation>它与其文件的内容不符，或是为其他模型创建的。请刷新它。</translation>
+  </message>
+  <message>
+   <source>Memory is short, so less is cached until there is more. Close other programs.</source>
+   <translation>内存不足，因此在内存恢复之前会减少缓存。请关闭其他程序。</translation>
+  </message>
+  <message>
+   <source>Memory is too short for that. Close other programs, or choose a smaller model.</source>
+   <translation>内存不足以完成此操作。请关闭其他程序，或选择较小的模型。</translation>
+  </message>
+  <message>
+   <source>No model is loaded. Load one on the Models page.</source>
+   <translation>尚未加载模型。请在“模型”页面加载一个。</translation>
+  </message>
+  <message>
+   <source>Not all of it is there, so it is prefilled again by itself.</source>
+   <translation>它不完整，因此会自动重新预填充。</translation>
+  </message>
+  <message>
+   <source>Nothing else here can run it, or the settings ask for that.</source>
+   <translation>这里没有其他设备可以运行它，或者设置要求如此。</translation>
+  </message>
+  <message>
+   <source>Other machines may use the service only with a key. Take no_key out of settings.toml.</source>
+   <translation>其他机器只有在有密钥时才能使用此服务。请从 settings.toml 中去掉 no_key。</translation>
+  </message>
+  <message>
+   <source>Prefixes cannot be kept on disk. Look whether it is full, or may not be written to.</source>
+   <translation>无法将前缀保留在磁盘上。请查看磁盘是否已满，或是否不允许写入。</translation>
+  </message>
+  <message>
+   <source>Something is wrong with this model. Choose another one, or fetch it again.</source>
+   <translation>此模型有问题。请选择其他模型，或重新下载它。</translation>
+  </message>
+  <message>
+   <source>Something unforeseen happened in the service. Look into the log, and report it.</source>
+   <translation>服务中发生了意外情况。请查看日志并报告此问题。</translation>
+  </message>
+  <message>
+   <source>That cannot be done with this agent. Look at its settings, or connect it by hand.</source>
+   <translation>无法对此智能体执行该操作。请检查它的设置，或手动连接它。</translation>
+  </message>
+  <message>
+   <source>That cannot be done with this pin.</source>
+   <translation>无法对此固定项执行该操作。</translation>
+  </message>
+  <message>
+   <source>That is more than the service takes at once. Shorten it, or pin less.</source>
+   <translation>这超出了服务一次可接受的大小。请缩短内容，或减少要固定的内容。</translation>
+  </message>
+  <message>
+   <source>That is not yet verified on hardware.</source>
+   <translation>这尚未在硬件上验证。</translation>
+  </message>
+  <message>
+   <source>That is too long for the model's context. Shorten it, or load a model with a longer context.</source>
+   <translation>这对模型的上下文来说太长。请缩短内容，或加载上下文更长的模型。</translation>
+  </message>
+  <message>
+   <source>The answer could not be held to its form. Simplify the schema, or ask again.</source>
+   <translation>无法使回答保持规定的格式。请简化模式，或再次提问。</translation>
+  </message>
+  <message>
+   <source>The disk is full. Free some space, then try again.</source>
+   <translation>磁盘已满。请释放一些空间，然后重试。</translation>
+  </message>
+  <message>
+   <source>The download failed. Look whether the network works, then pull again: it goes on.</source>
+   <translation>下载失败。请检查网络是否正常，然后重新下载：会从中断处继续。</translation>
+  </message>
+  <message>
+   <source>The file with pins and requests has a problem. Look whether the disk is full or damaged.</source>
+   <translation>保存固定项和请求的文件有问题。请查看磁盘是否已满或损坏。</translation>
+  </message>
+  <message>
+   <source>The import answered what this version does not understand. Install Pinfill again.</source>
+   <translation>导入返回了此版本无法理解的内容。请重新安装 Pinfill。</translation>
+  </message>
+  <message>
+   <source>The keyring cannot be used. Unlock it, or set PINFILL_API_KEY.</source>
+   <translation>无法使用密钥环。请将其解锁，或设置 PINFILL_API_KEY。</translation>
+  </message>
+  <message>
+   <source>The model cannot be read. Fetch or import it again, or choose another one.</source>
+   <translation>无法读取模型。请重新下载或导入它，或选择其他模型。</translation>
+  </message>
+  <message>
+   <source>The model cannot run where the settings want it. Choose the provider auto or cpu.</source>
+   <translation>模型无法按设置的要求运行。请将提供程序设为 auto 或 cpu。</translation>
+  </message>
+  <message>
+   <source>The model could not be fetched. Pull it again; if it fails again, look into the log.</source>
+   <translation>无法获取模型。请重新下载；如果再次失败，请查看日志。</translation>
+  </message>
+  <message>
+   <source>The model could not be loaded; one that was loaded before goes on. Close other programs if memory is short, or choose another model.</source>
+   <translation>无法加载模型；之前已加载的模型会继续运行。如果内存不足，请关闭其他程序，或选择其他模型。</translation>
+  </message>
+  <message>
+   <source>The model could not finish its work. Try again; if it happens again, look into the log.</source>
+   <translation>模型未能完成工作。请重试；如果再次发生，请查看日志。</translation>
+  </message>
+  <message>
+   <source>The model's chat template does not take these messages. Use another model.</source>
+   <translation>模型的聊天模板不接受这些消息。请使用其他模型。</translation>
+  </message>
+  <message>
+   <source>The onnxruntime library is missing or too old. Install Pinfill again.</source>
+   <translation>缺少 onnxruntime 库或其版本太旧。请重新安装 Pinfill。</translation>
+  </message>
+  <message>
+   <source>The pin is not ready for that. Wait until it is warm, and until a model is loaded.</source>
+   <translation>固定项尚未就绪。请等到它已温热且已加载模型。</translation>
+  </message>
+  <message>
+   <source>The service at {} does not answer. Is it running?</source>
+   <translation>{} 上的服务没有应答。它在运行吗？</translation>
+  </message>
+  <message>
+   <source>The service at {} took too long. Try again, or restart it.</source>
+   <translation>{} 上的服务用时过长。请重试，或重启它。</translation>
+  </message>
+  <message>
+   <source>The service at {} wants another key than Pinfill has. Restart it from Pinfill's menu.</source>
+   <translation>{} 上的服务需要的密钥与 Pinfill 的不同。请从 Pinfill 的菜单重启它。</translation>
+  </message>
+  <message>
+   <source>The service cannot do what the request asks for. Leave that out.</source>
+   <translation>服务无法执行该请求所要求的操作。请去掉这一部分。</translation>
+  </message>
+  <message>
+   <source>The service cannot use what was entered. Correct it, and try again.</source>
+   <translation>服务无法使用输入的内容。请更正后重试。</translation>
+  </message>
+  <message>
+   <source>The service could not read the request. Restart the service, so that both fit.</source>
+   <translation>服务无法读取该请求。请重启服务，使两者匹配。</translation>
+  </message>
+  <message>
+   <source>The service does not answer. Start it, then try again.</source>
+   <translation>服务没有应答。请启动它，然后重试。</translation>
+  </message>
+  <message>
+   <source>The service is shutting down or changes its model. Try again in a moment.</source>
+   <translation>服务正在关闭或正在更换模型。请稍后重试。</translation>
+  </message>
+  <message>
+   <source>The service reads text only. Leave out pictures and other files.</source>
+   <translation>服务只能读取文本。请去掉图片和其他文件。</translation>
+  </message>
+  <message>
+   <source>The service refuses requests from web pages.</source>
+   <translation>服务拒绝来自网页的请求。</translation>
+  </message>
+  <message>
+   <source>The service refuses this address. Add it to the names in the settings.</source>
+   <translation>服务拒绝此地址。请在设置中将它加入名称列表。</translation>
+  </message>
+  <message>
+   <source>The service wants another key than Pinfill has. Restart it from Pinfill's menu.</source>
+   <translation>服务需要的密钥与 Pinfill 的不同。请从 Pinfill 的菜单重启它。</translation>
+  </message>
+  <message>
+   <source>The settings could not be written, so nothing changed. Look at settings.toml.</source>
+   <translation>无法写入设置，因此没有任何更改。请检查 settings.toml。</translation>
+  </message>
+  <message>
+   <source>The system did not allow it. Look at the file or address that is named here.</source>
+   <translation>系统不允许此操作。请检查此处指出的文件或地址。</translation>
+  </message>
+  <message>
+   <source>There is a pin of this name already. Choose another name, or unpin that one first.</source>
+   <translation>已有同名的固定项。请换一个名称，或先取消固定那一个。</translation>
+  </message>
+  <message>
+   <source>There is another model of this name already. Remove it, or import under another name.</source>
+   <translation>已有另一个同名的模型。请移除它，或以其他名称导入。</translation>
+  </message>
+  <message>
+   <source>There is no model of this name. Look at the Models page for those there are.</source>
+   <translation>没有此名称的模型。请在“模型”页面查看现有的模型。</translation>
+  </message>
+  <message>
+   <source>There is no pin of this name. It may have been unpinned or renamed.</source>
+   <translation>没有此名称的固定项。它可能已被取消固定或重命名。</translation>
+  </message>
+  <message>
+   <source>There is no room for this pin. Unpin something, or give prefixes more room in the settings.</source>
+   <translation>没有足够的空间容纳此固定项。请取消固定某些项，或在设置中增加前缀可用的空间。</translation>
+  </message>
+  <message>
+   <source>There is no text in it. Choose a file whose text can be selected and copied.</source>
+   <translation>其中没有文本。请选择可以选中并复制文字的文件。</translation>
+  </message>
+  <message>
+   <source>This cannot be a model's name. Rename the file or folder, and import it again.</source>
+   <translation>这不能用作模型名称。请重命名文件或文件夹，然后重新导入。</translation>
+  </message>
+  <message>
+   <source>This cannot be a name. Use letters from a to z, digits, dots and dashes.</source>
+   <translation>这不能用作名称。请使用字母 a 到 z、数字、点和连字符。</translation>
+  </message>
+  <message>
+   <source>This cannot be pinned, or not be used like that. Pin another text, or refresh the pin.</source>
+   <translation>这无法固定，或不能这样使用。请固定其他文本，或刷新该固定项。</translation>
+  </message>
+  <message>
+   <source>This is no model that Pinfill can use. Choose a GGUF file or an ONNX model.</source>
+   <translation>这不是 Pinfill 可以使用的模型。请选择 GGUF 文件或 ONNX 模型。</translation>
+  </message>
+  <message>
+   <source>This model is loaded. Unload it first, or load another one.</source>
+   <translation>此模型已加载。请先卸载它，或加载另一个模型。</translation>
+  </message>
+  <message>
+   <source>This prefix is not cached any more.</source>
+   <translation>此前缀已不在缓存中。</translation>
+  </message>
+  <message>
+   <source>This prefix is pinned or in use, so it stays. Unpin it first, or wait.</source>
+   <translation>此前缀已固定或正在使用，因此会保留。请先取消固定，或稍候。</translation>
+  </message>
+  <message>
+   <source>This request is not remembered any more. Send it again.</source>
+   <translation>已不再保留此请求。请重新发送。</translation>
+  </message>
+  <message>
+   <source>This service keeps no pins: it runs for one command only.</source>
+   <translation>此服务不保留固定项：它只为一个命令运行。</translation>
+  </message>
+  <message>
+   <source>This service was started for one model only. Restart it from Pinfill to change that.</source>
+   <translation>此服务只为一个模型启动。要更改，请从 Pinfill 重启它。</translation>
+  </message>
+  <message>
+   <source>Too many requests wait already. Try again in a moment.</source>
+   <translation>等待中的请求已经太多。请稍后重试。</translation>
+  </message>
+  <message>
+   <source>What answers at {} is not Pinfill, or another version of it. Restart the service.</source>
+   <translation>{} 上应答的不是 Pinfill，或是它的另一个版本。请重启服务。</translation>
+  </message>
+  <message>
+   <source>What was kept of requests could not be deleted. Restart the service, and try again.</source>
+   <translation>无法删除为请求保留的内容。请重启服务，然后重试。</translation>
+  </message>
+  <message>
+   <source>{} Details: {}</source>
+   <translation>{}详细信息：{}</translation>
+  </message>
+ </context>
+ <context>
+  <name>findings</name>
+  <message>
+   <source>A date or time differs.</source>
+   <translation>日期或时间不同。</translation>
+  </message>
+  <message>
+   <source>A header or version string differs.</source>
+   <translation>标头或版本字符串不同。</translation>
+  </message>
+  <message>
+   <source>Add messages at the end: everything behind one that is put in is evaluated again.</source>
+   <translation>请在末尾添加消息：插入的消息之后的所有内容都会重新计算。</translation>
+  </message>
+  <message>
+   <source>Add to the end of a conversation instead of changing it, or use a model without such state.</source>
+   <translation>请在对话末尾追加内容而不要更改它，或使用没有这种状态的模型。</translation>
+  </message>
+  <message>
+   <source>All of the prompt that can be reused came from the cache.</source>
+   <translation>提示中所有可以复用的内容都来自缓存。</translation>
+  </message>
+  <message>
+   <source>An identifier differs.</source>
+   <translation>标识符不同。</translation>
+  </message>
+  <message>
+   <source>Another model, or a longer prompt, may be reusable.</source>
+   <translation>换用其他模型或更长的提示，也许可以复用。</translation>
+  </message>
+  <message>
+   <source>Ask for log probabilities of the prompt, or echo it, only where they are needed.</source>
+   <translation>仅在需要时才请求提示的对数概率，或回显提示。</translation>
+  </message>
+  <message>
+   <source>Claude Code's header is left out where that rule is on (pinfill rules on claude-billing-header); turn another one off in the client, or move it to the end of the prompt.</source>
+   <translation>启用该规则后会去掉 Claude Code 的标头（pinfill rules on claude-billing-header）；其他标头请在客户端中关闭，或移到提示的末尾。</translation>
+  </message>
+  <message>
+   <source>Everything before is the same; the last message is another one.</source>
+   <translation>之前的内容都相同；最后一条消息不同。</translation>
+  </message>
+  <message>
+   <source>It had been cached and was evicted, because room was needed.</source>
+   <translation>它曾被缓存，但因需要空间而被移除。</translation>
+  </message>
+  <message>
+   <source>It had been evaluated before, and is not cached any more.</source>
+   <translation>它之前已计算过，但已不在缓存中。</translation>
+  </message>
+  <message>
+   <source>It is cached for another chat template.</source>
+   <translation>它是为另一个聊天模板缓存的。</translation>
+  </message>
+  <message>
+   <source>It is cached for another model or for other settings.</source>
+   <translation>它是为另一个模型或其他设置缓存的。</translation>
+  </message>
+  <message>
+   <source>JSON has its keys in another order and is otherwise the same.</source>
+   <translation>JSON 的键顺序不同，其余相同。</translation>
+  </message>
+  <message>
+   <source>JSON is written differently (spacing, escapes) and is otherwise the same.</source>
+   <translation>JSON 的写法不同（空格、转义），其余相同。</translation>
+  </message>
+  <message>
+   <source>Keep the same tools for a whole conversation; those added later belong at its end.</source>
+   <translation>请在整个对话中使用相同的工具；后来添加的工具应放在末尾。</translation>
+  </message>
+  <message>
+   <source>Keep what changes at the end of the prompt: everything behind a change is evaluated again.</source>
+   <translation>请将会变化的内容放在提示的末尾：更改之后的所有内容都会重新计算。</translation>
+  </message>
+  <message>
+   <source>Leave out `cache_prompt: false`, or set it to true, to let the request use the cache.</source>
+   <translation>请去掉 `cache_prompt: false`，或将其设为 true，以便请求使用缓存。</translation>
+  </message>
+  <message>
+   <source>Leave the identifier out of the prompt, or move it to the last message.</source>
+   <translation>请从提示中去掉该标识符，或将其移到最后一条消息。</translation>
+  </message>
+  <message>
+   <source>Let the client always write JSON with the same spacing and escapes.</source>
+   <translation>请让客户端始终以相同的空格和转义写 JSON。</translation>
+  </message>
+  <message>
+   <source>Let the client send its tools in a fixed order, or let a rule sort them by name (pinfill rules on tools-by-name).</source>
+   <translation>请让客户端以固定的顺序发送工具，或让规则按名称对其排序（pinfill rules on tools-by-name）。</translation>
+  </message>
+  <message>
+   <source>Let the client send reasoning back, or turn it off; many templates leave out that of earlier answers, and only the answers behind it are evaluated again.</source>
+   <translation>请让客户端将推理内容发回，或关闭推理；许多模板会去掉之前回答的推理内容，只有其后的回答会重新计算。</translation>
+  </message>
+  <message>
+   <source>Let the client send the text back exactly as it was, with its spaces and line breaks.</source>
+   <translation>请让客户端原样发回文本，包括空格和换行。</translation>
+  </message>
+  <message>
+   <source>Let the client write JSON with sorted keys.</source>
+   <translation>请让客户端以排序后的键写 JSON。</translation>
+  </message>
+  <message>
+   <source>Messages were left out.</source>
+   <translation>有消息被去掉。</translation>
+  </message>
+  <message>
+   <source>Messages were put in.</source>
+   <translation>有消息被插入。</translation>
+  </message>
+  <message>
+   <source>Move the date or time to the last message, or leave it out; the dates of Claude Code and opencode are moved by a rule (pinfill rules on dates-behind-tools).</source>
+   <translation>请将日期或时间移到最后一条消息，或将其去掉；Claude Code 和 opencode 的日期可由规则移动（pinfill rules on dates-behind-tools）。</translation>
+  </message>
+  <message>
+   <source>Nothing that is cached begins like this prompt.</source>
+   <translation>缓存中没有与此提示开头相同的内容。</translation>
+  </message>
+  <message>
+   <source>Only white space differs.</source>
+   <translation>只有空白字符不同。</translation>
+  </message>
+  <message>
+   <source>Pin this prefix to keep it, also while other prompts need room.</source>
+   <translation>固定此前缀，即使其他提示需要空间也会保留它。</translation>
+  </message>
+  <message>
+   <source>Pin this prefix to keep it, or raise the memory budget.</source>
+   <translation>请固定此前缀以保留它，或提高内存预算。</translation>
+  </message>
+  <message>
+   <source>Pin what many prompts begin with, so that even the first of them finds it.</source>
+   <translation>请固定许多提示共同的开头，这样第一个提示也能命中。</translation>
+  </message>
+  <message>
+   <source>Reasoning that the earlier prompt had is left out now.</source>
+   <translation>之前的提示中的推理内容现在被去掉了。</translation>
+  </message>
+  <message>
+   <source>Remove messages rarely and many at once: everything behind them is evaluated again.</source>
+   <translation>请尽量少移除消息，并一次移除多条：其后的所有内容都会重新计算。</translation>
+  </message>
+  <message>
+   <source>Send the prompt once more: from now on it can be compared.</source>
+   <translation>请再次发送该提示：从现在起可以进行比较。</translation>
+  </message>
+  <message>
+   <source>The prompt goes on where an earlier one ended; only what is new is evaluated.</source>
+   <translation>此提示从之前一个提示的结尾处继续；只计算新的内容。</translation>
+  </message>
+  <message>
+   <source>The prompt is the same as an earlier one.</source>
+   <translation>此提示与之前的一个相同。</translation>
+  </message>
+  <message>
+   <source>The prompt was evaluated again; look into the service's log if it happens more than once.</source>
+   <translation>该提示已重新计算；如果多次发生，请查看服务的日志。</translation>
+  </message>
+  <message>
+   <source>The request asks for log probabilities of the prompt, for which all of it is evaluated.</source>
+   <translation>该请求需要提示的对数概率，为此必须计算全部内容。</translation>
+  </message>
+  <message>
+   <source>The request turned the cache off.</source>
+   <translation>该请求关闭了缓存。</translation>
+  </message>
+  <message>
+   <source>The text differs.</source>
+   <translation>文本不同。</translation>
+  </message>
+  <message>
+   <source>The text is the same, but it was made of other tokens.</source>
+   <translation>文本相同，但由不同的 token 组成。</translation>
+  </message>
+  <message>
+   <source>The tools are the same, but in another order.</source>
+   <translation>工具相同，但顺序不同。</translation>
+  </message>
+  <message>
+   <source>The tools differ.</source>
+   <translation>工具不同。</translation>
+  </message>
+  <message>
+   <source>There is nothing to do.</source>
+   <translation>无需任何操作。</translation>
+  </message>
+  <message>
+   <source>There is nothing to do: the text is the same, and only the reply is evaluated again.</source>
+   <translation>无需任何操作：文本相同，只有回答会重新计算。</translation>
+  </message>
+  <message>
+   <source>This model can go on at some places only, and the prompt left between two of them.</source>
+   <translation>此模型只能从某些位置继续，而提示在其中两个位置之间偏离。</translation>
+  </message>
+  <message>
+   <source>Use the same chat template, with the same options, for prompts that should share what is cached.</source>
+   <translation>对于应共享缓存的提示，请使用相同的聊天模板和相同的选项。</translation>
+  </message>
+  <message>
+   <source>Use the same model, adapter and cache salt for prompts that should share what is cached.</source>
+   <translation>对于应共享缓存的提示，请使用相同的模型、适配器和缓存盐值。</translation>
+  </message>
+  <message>
+   <source>What followed there in the cache is not remembered, so nothing can be compared.</source>
+   <translation>已不再保留缓存中其后的内容，因此无法比较。</translation>
+  </message>
+  <message>
+   <source>What is cached cannot be reused for this prompt.</source>
+   <translation>缓存的内容无法用于此提示。</translation>
+  </message>
+  <message>
+   <source>What was cached could not be read.</source>
+   <translation>无法读取缓存的内容。</translation>
+  </message>
+ </context>
+ <context>
   <name>models</name>
   <message>
    <source>Close other programs, or choose a smaller model.</source>
@@ -2857,6 +3406,33 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>rules</name>
+  <message>
+   <source>Claude Code begins its system prompt with 'x-anthropic-billing-header: cc_version=...; ...', which is another one in every conversation. It is left out of the first system message, where it must be the first line.</source>
+   <translation>Claude Code 的系统提示以 'x-anthropic-billing-header: cc_version=...; ...' 开头，每次对话都不同。它会从第一条系统消息中去掉，在那里它必须是第一行。</translation>
+  </message>
+  <message>
+   <source>Claude Code's billing header is left out</source>
+   <translation>去掉 Claude Code 的计费标头</translation>
+  </message>
+  <message>
+   <source>Dates of known clients stand behind the tools</source>
+   <translation>已知客户端的日期放在工具之后</translation>
+  </message>
+  <message>
+   <source>The line with today's date that Claude Code and opencode put into their system prompts is moved to the front of the first user message, so that a new day changes nothing before it. Off by default: it adds a line to a message of the user's. Other dates and clocks stay where they are.</source>
+   <translation>Claude Code 和 opencode 放在系统提示中的当天日期行会移到第一条用户消息的开头，这样新的一天不会改变其之前的内容。默认关闭：它会在用户的消息中增加一行。其他日期和时间保持不变。</translation>
+  </message>
+  <message>
+   <source>Tool definitions are put in the order of their names, for clients that send the same tools in changing order. Off by default: a model may prefer the first tools it reads.</source>
+   <translation>将工具定义按名称排序，适用于以变化的顺序发送相同工具的客户端。默认关闭：模型可能偏向最先读到的工具。</translation>
+  </message>
+  <message>
+   <source>Tools are sorted by name</source>
+   <translation>按名称对工具排序</translation>
+  </message>
+ </context>
+ <context>
   <name>savings</name>
   <message>
    <source>Cached</source>
@@ -2948,6 +3524,17 @@ with it: {}</source>
   <message>
    <source>warm</source>
    <translation>温热</translation>
+  </message>
+ </context>
+ <context>
+  <name>terminals</name>
+  <message>
+   <source>No terminal program was found. Open one, and type: {}</source>
+   <translation>未找到终端程序。请打开一个终端，然后输入：{}</translation>
+  </message>
+  <message>
+   <source>{} cannot be started. Open a terminal, and type: {}</source>
+   <translation>无法启动 {}。请打开一个终端，然后输入：{}</translation>
   </message>
  </context>
  <context>

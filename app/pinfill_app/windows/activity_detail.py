@@ -8,7 +8,8 @@ from itertools import accumulate
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
-from pinfill_app import units
+from pinfill_app import finding_words, units
+from pinfill_app.failure_words import failure_words
 from pinfill_app.models.request_row import RequestRow, counts, date
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.difference import Difference
@@ -81,7 +82,7 @@ class ActivityDetail(QFrame):
 
     def _outcome(self, summary: RequestSummary) -> Iterator[str]:
         if summary.error is not None:
-            yield self.tr("failed: {}").format(summary.error)
+            yield self.tr("failed: {}").format(failure_words(summary.error, summary.error))
         elif summary.generated_tokens:
             yield self.tr("first word after {}").format(units.duration(summary.ttft_seconds))
         if summary.queue_seconds >= 0.1:
@@ -97,7 +98,7 @@ class ActivityDetail(QFrame):
     def _show_finding(self, finding: Finding | None) -> None:
         for label, words in (
             (self.finding, self._place(finding) if finding is not None else ""),
-            (self.suggestion, finding.suggestion if finding is not None else ""),
+            (self.suggestion, finding_words.suggestion(finding) if finding is not None else ""),
         ):
             label.setText(words)
             label.setVisible(bool(words))
@@ -109,11 +110,11 @@ class ActivityDetail(QFrame):
 
     def _place(self, finding: Finding) -> str:
         if finding.position_tokens is None:
-            return finding.explanation
+            return finding_words.explanation(finding)
         where = self.tr("Left what is cached at token {}").format(units.number(finding.position_tokens))
         if finding.segment is not None:
             where = self.tr('{}, in "{}"').format(where, finding.segment)
-        return f"{where}. {finding.explanation}".strip()
+        return f"{where}. {finding_words.explanation(finding)}".strip()
 
     # -- pinning ---------------------------------------------------------------------------------------------------
 

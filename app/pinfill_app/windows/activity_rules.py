@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from pinfill_app import rule_words
 from pinfill_app.client import Client
 from pinfill_app.failure import Failure
 from pinfill_app.theme import GRID
@@ -60,8 +61,8 @@ class RuleOffer(QWidget):
         self._rule = rule
         self.setVisible(rule is not None)
         if rule is not None:
-            self.question.setText(self.tr('Turn on the rule "{}"?').format(rule.title))
-            self.description.setText(rule.description)
+            self.question.setText(self.tr('Turn on the rule "{}"?').format(rule_words.title(rule)))
+            self.description.setText(rule_words.description(rule))
 
     def _on_settings(self, answer: SettingsView | Failure) -> None:
         if isinstance(answer, SettingsView):  # without it nothing is offered, and the suggestion still names the rule
@@ -71,7 +72,7 @@ class RuleOffer(QWidget):
     def _turn_on(self) -> None:
         if self._rule is not None:
             change = SettingsChange(rules={self._rule.name: True})
-            done = partial(self._on_turned_on, self._rule.title)
+            done = partial(self._on_turned_on, rule_words.title(self._rule))
             self._client.patch(SettingsView, "settings", body=change, done=done)
 
     def _on_turned_on(self, title: str, answer: SettingsView | Failure) -> None:

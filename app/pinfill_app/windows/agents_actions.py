@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from pinfill_app.agent_desk import AgentDesk, AgentFacts
 from pinfill_app.failure import Failure
+from pinfill_app.failure_words import error_words
 from pinfill_app.icons import set_icon
 from pinfill_app.terminals import TerminalError
 from pinfill_app.tray_actions import copy
@@ -91,7 +92,7 @@ class AgentActions(QObject):
 
     def _on_planned(self, agent: LocalAgent, plan: Plan | Exception) -> None:
         if isinstance(plan, Exception):
-            self._tell_failure(str(plan))
+            self._tell_failure(error_words(plan))
             return
         dialog = ChangeDialog(agent, plan, self._page)
         dialog.accepted.connect(lambda: self._desk.apply(plan, partial(self._on_applied, agent, plan)))
@@ -99,7 +100,7 @@ class AgentActions(QObject):
 
     def _on_applied(self, agent: LocalAgent, plan: Plan, outcome: Exception | None) -> None:
         if outcome is not None:
-            self._tell_failure(str(outcome))
+            self._tell_failure(error_words(outcome))
             return
         undone = plan.connection is None
         words = self.tr("{} is as it was before.") if undone else self.tr("{} uses Pinfill from its next start.")
@@ -117,7 +118,7 @@ class AgentActions(QObject):
         try:
             self._desk.launch(agent)
         except (AgentError, TerminalError) as error:
-            self._tell_failure(str(error))
+            self._tell_failure(error_words(error))
         else:
             self._tell(Notice(self.tr("{} starts in a terminal of its own.").format(agent.title)))
 
@@ -128,7 +129,7 @@ class AgentActions(QObject):
         try:
             copy(self._facts.agent.settings_text(endpoint))
         except AgentError as error:
-            self._tell_failure(str(error))
+            self._tell_failure(error_words(error))
         else:
             words = self.tr("The settings for {} are on the clipboard, with the key.")
             self._tell(Notice(words.format(self._facts.agent.title)))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from pinfill_app import units
 from pinfill_app.agent_desk import AgentFacts
 from pinfill_app.failure import Failure
+from pinfill_app.failure_words import error_words
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.trial_request import TrialAnswer
 from pinfill_app.widgets.action_button import ActionButton, PrimaryActionButton
@@ -103,7 +104,7 @@ class AgentDetail(QFrame):
         try:
             return facts.agent.settings_text(endpoint.masked())
         except AgentError as error:
-            return str(error)
+            return error_words(error)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from pinfill_app import units
 from pinfill_app.failure import Failure
+from pinfill_app.failure_words import failure_words
 from pinfill_app.models.found_model import models_text
 from pinfill_app.refresher import Part
 from pinfill_app.windows.first_run_step import Step
@@ -106,5 +107,5 @@ class ModelStep(Step):
             self._fetching = ""
             self._load(event.name)
         elif event.state == "failed":
-            self._fetching, self.failure = "", event.message or ""
+            self._fetching, self.failure = "", failure_words(event.code, event.message or "")
             self.render_state()

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from pinfill_app import units
 from pinfill_app.commands import Output
 from pinfill_app.failure import Failure
+from pinfill_app.failure_words import error_words, reason_words
 from pinfill_app.refresher import Part
 from pinfill_app.tray_actions import copy
 from pinfill_app.windows.first_run_step import Step
@@ -60,7 +61,7 @@ class PinStep(Step):
             share = running.done / running.total if running is not None and running.total else 0.0
             self.tell(self.tr("{} is being prefilled: {}.").format(pin.name, units.percent(share)), share=share)
         elif pin.use_as is None or pin.state == "failed":
-            self.tell(self.tr("{} cannot be used. {}").format(pin.name, pin.reason or ""))
+            self.tell(self.tr("{} cannot be used. {}").format(pin.name, reason_words(pin.state, pin.reason or "")))
         else:
             words = self.tr(
                 "{} is pinned: {} that are not evaluated again. To use it, choose this model in any program: {}"
@@ -73,7 +74,7 @@ class PinStep(Step):
         try:
             sample = resource(SAMPLE)
         except ResourceMissingError as error:
-            self.failure = str(error)
+            self.failure = error_words(error)
             self.render_state()
             return
         self._asked = True

@@ -9,13 +9,27 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QSplitter, QTextBrowser, QVBoxLayout, QWidget
 
 from pinfill_app.theme import MARGIN
+from pinfill_app.translations import spoken
 from pinfill_service.resources import resource
 
 WIDTH, HEIGHT = 120, 36  # characters, lines
 
 
+def help_pages(language: str | None) -> list[Path]:
+    """The file of each page, in `language` where there is one, else in English. Raises ResourceMissingError."""
+    folder = resource("help")
+    pages = sorted(folder.glob("*.md"))
+    if language is None:
+        return pages
+    translated = (folder / language / page.name for page in pages)
+    return [path if path.is_file() else page for path, page in zip(translated, pages, strict=True)]
+
+
 class HelpPages(QDialog):
-    """All pages of resources/help, by their titles. Raises ResourceMissingError when there are none."""
+    """All pages of resources/help, by their titles, in the language that is spoken where they are translated into it.
+
+    Raises ResourceMissingError when there are none.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -26,7 +40,7 @@ class HelpPages(QDialog):
         self.text = QTextBrowser(openLinks=False)
         self.text.anchorClicked.connect(self._follow)
         self.text.setAccessibleName(self.windowTitle())
-        for path in sorted(resource("help").glob("*.md")):
+        for path in help_pages(spoken()):
             words = path.read_text(encoding="utf-8")
             item = QListWidgetItem(words.split("\n", 1)[0].lstrip("# ") or path.stem)
             item.setData(Qt.ItemDataRole.UserRole, str(path))

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from pinfill_app import units
 from pinfill_app.failure import Failure
+from pinfill_app.failure_words import failure_words
 from pinfill_app.icons import set_icon
 from pinfill_app.models.model_row import ModelRow, Work
 from pinfill_app.refresher import Part
@@ -147,7 +148,8 @@ class ModelActions(QObject):
             case "failed":
                 is_here = any(entry.name == name and entry.installed for entry in self._context.store.models)
                 action = None if is_here else pull_again
-                self._notices.show_notice(name, Notice(event.message or "", Weight.FAILURE, action))
+                words = failure_words(event.code, event.message or "")
+                self._notices.show_notice(name, Notice(words, Weight.FAILURE, action))
             case "pull_stopped":
                 words = self.tr("Pulling {} was stopped. The next pull goes on where that is possible.").format(name)
                 self._notices.show_notice(name, Notice(words, action=pull_again))

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from pinfill_app import units
+from pinfill_app.failure_words import outdated_words
 from pinfill_app.models.found_model import FoundModel, place_text
 from pinfill_app.models.model_row import ModelRow, fit_sentence, state_text
 from pinfill_app.theme import GRID, MARGIN
@@ -92,7 +93,7 @@ class ModelDetail(QFrame):
 
     def _sentences(self, row: ModelRow, budget: int) -> Iterator[str]:
         if row.entry.outdated:
-            yield row.entry.outdated
+            yield outdated_words(row.entry.outdated)
         yield fit_sentence(row)
         if row.entry.kv_bytes_per_token and row.entry.context_length and budget:
             yield self._about_context(row.entry, row.entry.kv_bytes_per_token * row.entry.context_length, budget)

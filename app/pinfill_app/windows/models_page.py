@@ -11,6 +11,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app.failure import Failure
+from pinfill_app.failure_words import provider_words
 from pinfill_app.models.found_model import FoundModel, not_here_yet
 from pinfill_app.models.keyed_table import KeyedTable
 from pinfill_app.models.model_row import STATE_COLUMN, Memory, ModelRow, Work, amounts, columns, found_row
@@ -186,7 +187,7 @@ class ModelsPage(Page):
         if status.model is None:
             return self.tr("No model is loaded. Load one that is on this computer, or pull or import one first.")
         where = self.tr("{} runs on {}.").format(status.model.name, provider_word(status.model.provider))
-        return f"{where} {status.model.provider_note}".strip()
+        return f"{where} {provider_words(status.model)}".strip()
 
     def _say_why_empty(self) -> None:
         reason = why_no_service(self.context, self.tr("Models are shown while it runs."))

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from pinfill_app import units
 from pinfill_app.background import in_background
+from pinfill_app.failure_words import error_words
 from pinfill_app.state import Store
 from pinfill_app.theme import GRID
 from pinfill_app.widgets.elided_label import ElidedLabel
@@ -118,7 +119,7 @@ class PinFilesDialog(PinDialog):
 
     def _on_looked(self, outcome: list[Given | str] | Exception) -> None:
         self._looking -= 1
-        for found in [str(outcome)] if isinstance(outcome, Exception) else outcome:
+        for found in [error_words(outcome)] if isinstance(outcome, Exception) else outcome:
             if isinstance(found, str):
                 self._errors.append(found)
             elif found.path not in [given.path for given in self.given]:
@@ -223,7 +224,7 @@ def _look(paths: Sequence[Path]) -> list[Given | str]:
         try:
             found.append(Given(path.absolute(), take_inventory([path])))
         except DocumentError as error:
-            found.append(str(error))
+            found.append(error_words(error))
     return found
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from pinfill_app import units
+from pinfill_app.failure_words import reason_words
 from pinfill_app.models.prefix_columns import state_text
 from pinfill_app.models.prefix_row import PrefixRow, file_name
 from pinfill_app.theme import GRID, MARGIN
@@ -127,7 +128,7 @@ class PrefixDetail(QFrame):
             if row.entry is not None and row.entry.pinned:
                 return self.tr("Part of a pin.")
             return self.tr("Sent by {}").format(row.source) if row.source else ""
-        words = [pin.reason] if pin.reason else []
+        words = [reason_words(pin.state, pin.reason)] if pin.reason else []
         if len(pin.sources) == 1:
             words.append(pin.sources[0].path)
         elif pin.sources:

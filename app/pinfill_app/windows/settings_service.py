@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QSignalBlocker
 from PySide6.QtNetwork import QAbstractSocket, QHostInfo, QNetworkInterface
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLineEdit, QSpinBox, QWidget
 
-from pinfill_app import units
+from pinfill_app import rule_words, units
 from pinfill_app.service_settings import NextStart
 from pinfill_app.widgets.form import Note, Section, check_box, number_box
 from pinfill_service.api.schemas.manage import PromptRule
@@ -150,9 +150,9 @@ class RulesSection(Section):
         self.setVisible(bool(rules))
         for rule in rules:
             if rule.name not in self.boxes:
-                box = check_box(rule.title.replace("&", "&&"), self._switch(rule.name))
+                box = check_box(rule_words.title(rule).replace("&", "&&"), self._switch(rule.name))
                 self.boxes[rule.name] = box
-                self.add("", box, rule.description)
+                self.add("", box, rule_words.description(rule))
             self.boxes[rule.name].setChecked(rule.on)
 
     def _switch(self, name: str) -> Callable[[bool], None]:

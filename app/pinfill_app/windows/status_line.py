@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
 from pinfill_app import units
+from pinfill_app.failure_words import provider_words
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.theme import GRID
@@ -33,7 +34,9 @@ class StatusLine(QStatusBar):
         model, activity, memory = (status.model, status.activity, status.memory) if status else (None, None, None)
         speed = activity.decode_tokens_per_second if activity else None
         self._show(self._model, model.name if model else "")
-        self._show(self._provider, provider_word(model.provider) if model else "", model.provider_note if model else "")
+        self._show(
+            self._provider, provider_word(model.provider) if model else "", provider_words(model) if model else ""
+        )
         self._show(self._speed, units.rate(speed) if speed else "")
         sizes = (units.size(memory.used_bytes), units.size(memory.budget_bytes)) if memory else None
         used = self.tr("{} of {}").format(*sizes) if sizes else ""

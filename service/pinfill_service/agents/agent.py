@@ -19,7 +19,11 @@ Environ = Mapping[str, str]
 
 
 class AgentError(Exception):
-    """An agent cannot be started or connected. The message is one sentence for the user and says what to do next."""
+    """An agent cannot be started or connected. The message is one sentence for the user and says what to do next;
+    `code` is stable.
+    """
+
+    code = "agent_error"
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,12 +144,11 @@ class ModelHost:
             if not isinstance(error, ModelError | EngineError):
                 log.warning("the model %s could not be loaded", name, exc_info=error)
             message = f"{name} could not be loaded: {error}"
-            self._tell("failed", name, message)
-            self.state, self.problem = before, message
             missing = isinstance(error, ModelNotFoundError | ModelNameError)
-            raise ApiError(
-                404 if missing else 409, message, code="model_not_found" if missing else "model_not_loaded"
-            ) from error
+            code = "model_not_found" if missing else "model_not_loaded"
+            self._tell("failed", name, message, code)
+            self.state, self.problem = before, message
+            raise ApiError(404 if missing else 409, message, code=code) from error
 
     async def _swap(self, new: LoadedModel | None) -> None:
         old = self._loaded
@@ -186,9 +185,9 @@ class ModelHost:
             return False
         return True
 
-    def _tell(self, state: ModelState, name: str | None, message: str | None = None) -> None:
+    def _tell(self, state: ModelState, name: str | None, message: str | None = None, code: str | None = None) -> None:
         self.state = state
-        self._publish("model.state", ModelStateEvent(name=name, state=state, message=message))
+        self._publish("model.state", ModelStateEvent(name=name, state=state, message=message, code=code))
 
 
 class GiveBack:

@@ -6,6 +6,7 @@ import threading
 import time
 
 from pinfill_service.api.schemas.manage import ModelProgressEvent, ModelStateEvent
+from pinfill_service.models.catalog import ModelError
 from pinfill_service.models.library import ModelLibrary
 from pinfill_service.pins.shelf import Publish
 
@@ -68,7 +69,9 @@ class Pulls:
         except _StoppedError:
             event = ModelStateEvent(name=name, state="pull_stopped")
         except Exception as error:  # a download and a conversion can fail in many ways; whoever listens is told
-            event = ModelStateEvent(name=name, state="failed", message=f"{name} could not be fetched: {error}")
+            code = error.code if isinstance(error, ModelError) else "pull_failed"
+            message = f"{name} could not be fetched: {error}"
+            event = ModelStateEvent(name=name, state="failed", message=message, code=code)
         finally:
             with self._lock:
                 self._names.discard(name)

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked. The message is for the user and says what to do next."""
+    """A command cannot do what it was asked. The message is for the user and says what to do next. `code`: the stable
+    name of the reason, where it has one.
+    """
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 def out() -> Console:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 STDIN = Path("-")
 _NAME_WORDS, _NAME_LENGTH = 4, 60
 _SHOWN_FILES = 20  # of a folder, before it is pinned
+_NO_TEXT = "file_without_text"  # the code of documents' NoTextError
 
 
 def text_of(files: list[Path], text: str | None, raw: bool, yes: bool) -> tuple[str, dict[str, Any]]:
@@ -30,7 +31,7 @@ def text_of(files: list[Path], text: str | None, raw: bool, yes: bool) -> tuple[
         return files[0].resolve().stem, {field: found, "sources": sources}
     found = _standard_input() if text is None else text
     if not found.strip():
-        raise CommandError("There is no text in it to pin.")
+        raise CommandError("There is no text in it to pin.", code=_NO_TEXT)
     return " ".join(found.split()[:_NAME_WORDS]), {field: found}
 
 
@@ -44,7 +45,7 @@ def _all_files(paths: list[Path], yes: bool) -> Sequence[Path]:
     try:
         inventory = take_inventory(paths)
     except DocumentError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(str(error), code=error.code) from None
     console = err()
     for title, lines in (
         ("", [f"{file.path}, {show_size(file.size)}" for file in inventory.files]),
@@ -55,7 +56,7 @@ def _all_files(paths: list[Path], yes: bool) -> Sequence[Path]:
         if len(lines) > _SHOWN_FILES:
             console.print(f"{title}and {len(lines) - _SHOWN_FILES:,} more")
     if not inventory.files:
-        raise CommandError("There is no file with text in it. Name the files to pin.")
+        raise CommandError("There is no file with text in it. Name the files to pin.", code=_NO_TEXT)
     count = "1 file" if len(inventory.files) == 1 else f"{len(inventory.files):,} files"
     confirm(f"Pin {count}, {show_size(inventory.size)}?", f"pinfill pin {shlex.join(map(str, paths))}", yes)
     return inventory.paths
@@ -75,12 +76,12 @@ def read_documents(paths: Sequence[Path]) -> tuple[str, list[SourceFile]]:
         with console.status("Reading files"):
             documents = extract(paths)
     except DocumentError as error:
-        raise CommandError(str(error)) from None
+        raise CommandError(str(error), code=error.code) from None
     for document in documents:
         for note in document.notes:
             console.print(plain(f"{document.path}: {note}"), soft_wrap=True)
     if not any(document.text.strip() for document in documents):
-        raise CommandError("There is no text in it to pin.")
+        raise CommandError("There is no text in it to pin.", code=_NO_TEXT)
     sources = [
         build(
             SourceFile,

@@ -35,9 +35,8 @@ class RemoteError(CommandError):
     """The service refused what it was asked, in its own words. `code` is its stable name for the reason."""
 
     def __init__(self, message: str, status: int, code: str | None) -> None:
-        super().__init__(message)
+        super().__init__(message, code=code)
         self.status = status
-        self.code = code
 
 
 class Remote:
@@ -124,7 +123,8 @@ class Remote:
         if status == 401:
             return self._keyless or CommandError(
                 f"The service at {self.url} wants another key than this command has. "
-                "Set PINFILL_API_KEY to the one it was started with."
+                "Set PINFILL_API_KEY to the one it was started with.",
+                code="invalid_api_key",
             )
         if status == 404 and code is None:  # not the thing is missing, but the address
             return self._mismatch()
@@ -152,10 +152,12 @@ class Remote:
         import httpx
 
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            return CommandError(NOT_RUNNING)
+            return CommandError(NOT_RUNNING, code="not_running")
         if isinstance(error, httpx.TimeoutException):
-            return CommandError(f"The service at {self.url} does not answer. Look at its output, or start it again.")
-        return CommandError(f"The service at {self.url} broke off ({error or type(error).__name__}). Is it running?")
+            words = f"The service at {self.url} does not answer. Look at its output, or start it again."
+        else:
+            words = f"The service at {self.url} broke off ({error or type(error).__name__}). Is it running?"
+        return CommandError(words, code="not_running")
 
 
 @contextmanager

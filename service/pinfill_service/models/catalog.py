@@ -15,11 +15,15 @@ NAME_PATTERN = r"^[a-z0-9]([a-z0-9._-]{0,98}[a-z0-9])?$"
 
 
 class ModelError(Exception):
-    """Something about models on disk or in the catalogue. The message says what to do next."""
+    """Something about models on disk or in the catalogue. The message says what to do next; `code` is stable."""
+
+    code = "model_error"
 
 
 class CatalogError(ModelError):
     """The catalogue cannot be read, or does not hold the model."""
+
+    code = "model_not_found"
 
 
 def relative_path(path: str) -> str:

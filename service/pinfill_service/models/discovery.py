@@ -18,6 +18,8 @@ ONNX_MARKS = ("genai_config.json", "config.json")
 class NotFoundHereError(ModelError):
     """No program on this machine has a model of that name."""
 
+    code = "model_not_found"
+
 
 def find_models(machine: Machine | None = None) -> list[FoundModel]:
     """Every model that was found, with its facts and, where it cannot be imported, the reason. Reads headers only."""

@@ -36,9 +36,13 @@ TIMEOUT = httpx.Timeout(30.0, connect=15.0)  # seconds; read: between two pieces
 class DownloadError(ModelError):
     """No source gave the file."""
 
+    code = "download_failed"
+
 
 class DiskSpaceError(DownloadError):
     """The disk is too small, so that trying another source is no use."""
+
+    code = "disk_full"
 
 
 class SourceError(Exception):

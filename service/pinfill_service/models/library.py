@@ -22,17 +22,25 @@ from pinfill_service.models.sidecar import SIDECAR, Sidecar, read_sidecar
 class ModelNameError(ModelError):
     """The name cannot be a model's."""
 
+    code = "invalid_model_name"
+
 
 class ModelNotFoundError(ModelError):
     """No such model on this machine."""
+
+    code = "model_not_found"
 
 
 class ModelExistsError(ModelError):
     """The name is taken by another model."""
 
+    code = "model_exists"
+
 
 class ModelBusyError(ModelError):
     """Another process works on the model, or has it open."""
+
+    code = "model_busy"
 
 
 @dataclass(frozen=True, slots=True)

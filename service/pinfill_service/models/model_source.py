@@ -13,6 +13,8 @@ from pinfill_service.models.sidecar import Sidecar
 class ModelImportError(ModelError):
     """The file or folder cannot be imported."""
 
+    code = "model_not_importable"
+
 
 class GgufSource:
     """A GGUF model whose header is right and whose architecture can be converted. Raises GgufError."""

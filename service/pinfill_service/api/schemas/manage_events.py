@@ -56,11 +56,12 @@ class EntryEvictedEvent(Schema):
 
 
 class ModelStateEvent(Schema):
-    """`model.state`"""
+    """`model.state`. `code` is the stable name of what `message` says of a failure."""
 
     name: str | None
     state: ModelState
     message: str | None = None
+    code: str | None = None
 
 
 class ModelProgressEvent(Schema):

@@ -6,10 +6,9 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, Qt, Signal
-from shiboken6 import isValid
+from PySide6.QtCore import QObject
 
-from pinfill_app.background import in_background
+from pinfill_app.background import GuiThread, in_background
 from pinfill_app.commands import Output
 from pinfill_app.failure import Failure
 from pinfill_app.in_turn import InTurn
@@ -29,15 +28,13 @@ class SourceWatching(QObject):
     no pin has files.
     """
 
-    _changed = Signal(str, str)  # from the watcher's thread: a pin's name, and what has happened; "": it is undone
-
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context = context
         self._known: dict[str, list[SourceFile]] = {}
         self._updates, self._refreshes = InTurn(), InTurn()
         self._watcher: SourceWatcher | None = None  # belongs to whoever runs an update
-        self._changed.connect(self._on_changed, Qt.ConnectionType.QueuedConnection)
+        self._gui_thread = GuiThread(self)
         context.store.pins_changed.connect(self._on_pins)
 
     @property
@@ -71,10 +68,10 @@ class SourceWatching(QObject):
             self._context.tell(self.tr("The files of pins cannot be watched"), words)
 
     def _report(self, name: str, why: str | None) -> None:
-        if isValid(self):
-            self._changed.emit(name, why or "")
+        self._gui_thread.call(partial(self._on_changed, name, why or ""))
 
     def _on_changed(self, name: str, why: str) -> None:
+        """`why` is what has happened; empty when it is undone."""
         pin = next((pin for pin in self._context.store.pins if pin.name == name), None)
         if pin is None:
             return

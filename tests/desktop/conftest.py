@@ -1,7 +1,11 @@
-"""Qt without a screen, English whatever the machine's language is, and a state folder of each test's own."""
+"""Qt without a screen, English whatever the machine's language is, and a state folder of each test's own.
+
+As in the application, cycles of Python objects are collected in the GUI thread only.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +16,14 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before Qt is loaded
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collection_of_garbage() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)

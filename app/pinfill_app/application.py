@@ -159,6 +159,7 @@ def run(*, minimised: bool) -> int:
         return 1
     application = PinfillApplication(home())
     instance.raised.connect(application.window.bring_to_front)
+    instance.quit_asked.connect(application.quit)
     qt.aboutToQuit.connect(application.supervisor.end_now)
     signals = UnixSignals(application.quit)
     application.start(minimised=minimised)

@@ -17,7 +17,7 @@ from pinfill_service.agents import LOCAL_AGENTS
 from pinfill_service.agents.agent import LocalAgent
 from pinfill_service.agents.connections import Connections
 from pinfill_service.keys import KEYRING_SERVICE, KEYRING_USER
-from pinfill_service.state_lock import HOLDER, LOCK
+from pinfill_service.state_lock import APPLICATION_LOCK, HOLDER, LOCK
 from pinfill_service.state_version import FILE as VERSION_FILE
 
 MODELS, _AT_LOG_IN = "models", "start at log-in"
@@ -32,7 +32,7 @@ _IN_THE_FOLDER = {
     "settings of agents as they were": ("agents",),
     "logs": ("service.log*",),
     "backups of older versions": ("backup-of-version-*",),
-    "its own notes": (f"{VERSION_FILE}*", HOLDER, "service.new", "app.lock"),
+    "its own notes": (f"{VERSION_FILE}*", HOLDER, "service.new", APPLICATION_LOCK),
 }
 
 

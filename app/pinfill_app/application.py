@@ -178,6 +178,7 @@ def run(*, minimised: bool) -> int:
     garbage.start()
     application = PinfillApplication(home())
     instance.raised.connect(application.window.bring_to_front)
+    instance.quit_asked.connect(application.quit)
     qt.aboutToQuit.connect(application.supervisor.end_now)
     signals = UnixSignals(application.quit)
     application.start(minimised=minimised)

@@ -32,6 +32,8 @@ rm -rf "$library.new"
 cp -a "$here/lib/pinfill" "$library.new"
 ln -sfn "$python" "$library.new/bin/python3"
 printf 'home = %s\ninclude-system-site-packages = false\n' "$(dirname -- "$python")" >"$library.new/pyvenv.cfg"
+# What is running has modules still to load.
+[ ! -x "$program" ] || "$program" app --quit 2>/dev/null || echo "Pinfill still runs. Quit it, and start it again." >&2
 rm -rf "$library"
 mv "$library.new" "$library"
 

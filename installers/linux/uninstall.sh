@@ -6,10 +6,15 @@ library="$HOME/.local/lib/pinfill"
 program="$HOME/.local/bin/pinfill"
 share="${XDG_DATA_HOME:-$HOME/.local/share}"
 
+end_application() {
+    [ ! -x "$program" ] || "$program" app --quit 2>/dev/null || echo "Pinfill still runs. Quit it." >&2
+}
+
 case "${1:-}" in
-"") ;;
+"") end_application ;;
 --purge)
     shift
+    end_application
     "$program" uninstall-state "$@"
     ;;
 *)

@@ -3,11 +3,13 @@
     python.exe running.py list FOLDER    prints them; exit code 10 when there are some
     python.exe running.py stop FOLDER    ends them; prints "application" first when the tray application was among them
 
-A service that the application started ends in order when the application is gone, and is given time for that.
+The application is asked to quit, as `pinfill app --quit` does, and ends its service in order; it is terminated when it
+does not. A service ends in order when the application that started it is gone, and is given time for that.
 """
 
 import contextlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,8 @@ import psutil
 
 SOME = 10
 SECONDS = 30
+EXIT_SECONDS = 3  # for a process that has done everything it had to do
+COMMAND = "pinfill.py"  # in the folder
 
 
 def running(folder: Path) -> list[psutil.Process]:
@@ -41,11 +45,22 @@ def stop(folder: Path, seconds: float = SECONDS) -> bool:
     """Ends them all, the application first, so that it starts no service again; says whether it was there."""
     everything = running(folder)
     applications = [process for process in everything if is_application(process)]
-    end(applications)
+    if everything:  # one that was started in a terminal is not told from other commands
+        ask_to_quit(folder, seconds)
+    _, left = psutil.wait_procs(applications, timeout=EXIT_SECONDS)
+    end(left)
     _, left = psutil.wait_procs(running(folder), timeout=seconds if applications else 0)
     end(left)
     psutil.wait_procs(left, timeout=seconds)
     return bool(applications)
+
+
+def ask_to_quit(folder: Path, seconds: float) -> None:
+    """Returns when it has ended, or does not listen: one of another state folder, or of an older version."""
+    command = [sys.executable, str(folder / COMMAND), "app", "--quit"]
+    null = subprocess.DEVNULL
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(command, stdin=null, stdout=null, stderr=null, timeout=seconds, check=False)
 
 
 def end(processes: list[psutil.Process]) -> None:

@@ -14,6 +14,7 @@ from pinfill_service.state_version import bring_up_to_date
 
 LOCK = "service.lock"
 HOLDER = "service.json"
+APPLICATION_LOCK = "app.lock"  # held by the application, which keeps others of its kind away
 
 
 class StateFolderBusyError(Exception):

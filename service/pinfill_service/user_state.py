@@ -17,7 +17,7 @@ from pinfill_service.agents.connections import Connections
 from pinfill_service.keys import API_KEY
 from pinfill_service.models.hub_token import HUB_TOKEN
 from pinfill_service.secret_store import KEYRING_SERVICE, SecretError, SecretStore
-from pinfill_service.state_lock import HOLDER, LOCK
+from pinfill_service.state_lock import APPLICATION_LOCK, HOLDER, LOCK
 from pinfill_service.state_version import FILE as VERSION_FILE
 
 MODELS, _AT_LOG_IN = "models", "start at log-in"
@@ -33,7 +33,7 @@ _IN_THE_FOLDER = {
     "settings of agents as they were": ("agents",),
     "logs": ("service.log*",),
     "backups of older versions": ("backup-of-version-*",),
-    "its own notes": (f"{VERSION_FILE}*", HOLDER, "service.new", "app.lock"),
+    "its own notes": (f"{VERSION_FILE}*", HOLDER, "service.new", APPLICATION_LOCK),
 }
 
 

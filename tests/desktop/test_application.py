@@ -19,6 +19,7 @@ from pinfill_app.discovery import running_service
 from pinfill_app.failure import Failure
 from pinfill_app.plan import make_plan
 from pinfill_app.service_state import ServiceState
+from pinfill_app.settings import AppSettings
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.windows.page import Page
 from pinfill_service.api.schemas.manage import Pin, PinCreate
@@ -182,6 +183,24 @@ def test_one_application_and_no_service_that_outlives_it(qtbot: QtBot, home: Pat
         killed.kill()
         killed.communicate()
         qtbot.waitUntil(lambda: not is_alive(service.pid), timeout=LIMIT_MILLISECONDS)
+
+
+@pytest.mark.usefixtures("real")
+def test_an_application_that_is_asked_to_quit_ends_in_order_with_its_service(qtbot: QtBot, home: Path) -> None:
+    with start(home) as application:
+        qtbot.waitUntil(lambda: running_service(home) is not None, timeout=LIMIT_MILLISECONDS)
+        service = running_service(home)
+        assert service is not None
+        with start(home, "--quit") as asks:
+            told = asks.communicate(timeout=LIMIT_MILLISECONDS / 1000)[1]
+        assert (asks.returncode, told) == (0, "The application has ended.\n")
+        assert not is_alive(service.pid)
+        errors = application.communicate(timeout=LIMIT_MILLISECONDS / 1000)[1]
+        assert application.returncode == 0 and "Traceback" not in errors, errors
+    assert AppSettings(home).geometry is not None
+    with start(home, "--quit") as asks:
+        told = asks.communicate(timeout=LIMIT_MILLISECONDS / 1000)[1]
+    assert (asks.returncode, told) == (0, "The application is not running.\n")
 
 
 def test_the_application_brings_neither_numpy_nor_the_engine_into_its_process() -> None:

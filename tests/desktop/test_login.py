@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,45 @@ def test_a_second_start_asks_the_first_one(qtbot: QtBot, home: Path, how: str) -
     third = SingleInstance(home)
     assert third.acquire()
     third.release()
+
+
+END = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from pinfill_app.single_instance import SingleInstance
+application = QCoreApplication([])
+print(SingleInstance(Path(sys.argv[1])).end_first(int(sys.argv[2])).name)
+"""
+
+
+def test_who_asks_for_the_end_is_told_whether_it_came(qtbot: QtBot, home: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def asked(milliseconds: int) -> str:
+        asks = subprocess.Popen(
+            [sys.executable, "-c", END, home, str(milliseconds)], env=environment, stdout=subprocess.PIPE
+        )
+        qtbot.waitUntil(lambda: asks.poll() is not None, timeout=LIMIT_MILLISECONDS)
+        return asks.communicate()[0].decode().strip()
+
+    assert asked(LIMIT_MILLISECONDS) == "NOT_RUNNING"
+    first = SingleInstance(home)
+    assert first.acquire()
+    with qtbot.waitSignal(first.quit_asked, timeout=LIMIT_MILLISECONDS):
+        assert asked(1) == "STAYS"
+    first.quit_asked.connect(first.deleteLater)  # its connections end with it, as with its process
+    assert asked(LIMIT_MILLISECONDS) == "ENDED"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the socket is a file on POSIX")
+def test_only_the_same_user_can_ask(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    first = SingleInstance(home)
+    assert first.acquire()
+    (socket,) = tmp_path.glob("pinfill-*")
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o700
+    first.release()
 
 
 def test_who_connects_and_says_nothing_or_nonsense_harms_nobody(qtbot: QtBot, home: Path) -> None:

@@ -23,9 +23,9 @@ import httpx
 import pytest
 
 from pinfill_service import __version__
+from tests.support.built_packages import build, the_deb
 from tests.support.models import LLAMA
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 120
 LIBRARY = Path("/usr/lib/pinfill")
 
@@ -36,17 +36,6 @@ pytestmark = [
 debian = pytest.mark.skipif(
     os.name != "posix" or os.geteuid() != 0 or shutil.which("apt-get") is None, reason="needs root, and apt-get"
 )
-
-
-def build(folder: Path, *arguments: str) -> Path:
-    """The folder with the packages that were built."""
-    command = [sys.executable, "installers/dev.py", "package", "--quick", "--output", str(folder), *arguments]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -118,11 +107,6 @@ def states(pinfill: Pinfill) -> dict[str, str]:
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def the_deb(folder: Path) -> Path:
-    (found,) = folder.glob("*.deb")
-    return found
 
 
 def apt(*arguments: str) -> None:
@@ -261,7 +245,15 @@ def test_any_user_installs_the_archive_and_takes_it_away(built: Path, tmp_path: 
     desktop = home / ".local" / "share" / "applications" / "pinfill.desktop"
     assert f'Exec="{pinfill.program}" app\n' in desktop.read_text(encoding="utf-8")
 
-    subprocess.run([unpacked / "uninstall.sh"], env=environment, capture_output=True, check=True)
+    shown = {**pinfill.environment(), "QT_QPA_PLATFORM": "offscreen", "PINFILL_MODEL": str(LLAMA)}
+    with subprocess.Popen([pinfill.program, "app", "--minimised"], cwd="/", env=shown) as application:
+        try:
+            wait_for(lambda: application.poll() is not None or answers(f"http://127.0.0.1:{pinfill.port}"))
+            environment["PINFILL_HOME"] = str(pinfill.home)
+            subprocess.run([unpacked / "uninstall.sh"], env=environment, capture_output=True, check=True)
+            assert application.wait(LIMIT_SECONDS) == 0
+        finally:
+            application.kill()
     assert [path for path in home.rglob("*") if path.is_file() and pinfill.home not in path.parents] == []
     assert (pinfill.home / "ledger.sqlite3").exists()
 

@@ -214,6 +214,55 @@ def test_a_deb_says_what_it_is(tmp_path: Path) -> None:
     assert lines["./usr/bin/pinfill"][0].startswith("l")
 
 
+RECORDS = """#!/bin/sh
+case "$*" in
+list-units*) printf 'user@%s.service loaded active running User Manager for UID %s\\n' 1000 1000 1001 1001 ;;
+*) echo "${0##*/} $*" >>"$RECORD" ;;
+esac
+exit 1
+"""
+AGAIN = [
+    "systemctl --user --machine {}@ daemon-reload",
+    "systemctl --user --machine {}@ --no-block try-restart pinfill.service",
+]
+GONE = [
+    "systemd-run --user --machine {}@ --quiet --wait --collect /usr/bin/pinfill app --quit",
+    "systemctl --user --machine {}@ stop pinfill.service",
+]
+
+
+@LINUX_ONLY
+@pytest.mark.parametrize(
+    ("script", "arguments", "asked"),
+    [
+        ("postinst", ("configure", ""), []),
+        ("postinst", ("configure", "0.0.9"), AGAIN),
+        ("postinst", ("abort-remove",), []),
+        ("prerm", ("upgrade", "1.2.3"), []),
+        ("prerm", ("remove",), GONE),
+    ],
+)
+def test_the_deb_restarts_and_ends_what_users_run(
+    tmp_path: Path, script: str, arguments: tuple[str, ...], asked: list[str]
+) -> None:
+    """Of every user who is logged in, whatever the manager of one of them answers."""
+    library, record = tmp_path / "pinfill", tmp_path / "record"
+    record.touch()
+    (library / "__pycache__").mkdir(parents=True)
+    for name in ("systemctl", "systemd-run"):
+        (tmp_path / name).write_text(RECORDS, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    text = (linux.FILES / script).read_text(encoding="utf-8")
+    text = text.replace("/usr/lib/pinfill", str(library)).replace("/run/systemd/system", str(tmp_path))
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "RECORD": str(record)}
+    subprocess.run(["sh", "-c", text, script, *arguments], env=environment, check=True, capture_output=True)
+
+    assert record.read_text(encoding="utf-8").splitlines() == [
+        line.format(user) for user in ("1000", "1001") for line in asked
+    ]
+    assert (library / "__pycache__").exists() is (script == "postinst")
+
+
 @LINUX_ONLY
 def test_an_archive_belongs_to_nobody(tmp_path: Path) -> None:
     with tarfile.open(tarball.build_tarball(*small_tree(tmp_path), tmp_path, MADE)) as tar:

@@ -29,6 +29,7 @@ from installers.packages.release import Release, normalise
 ROOT = Path(__file__).resolve().parents[2]
 MADE = Release("1.2.3", 1_700_000_000, quick=True)
 LIMIT_SECONDS = 120
+WAITS = "import sys; print(flush=True); sys.stdin.read()"
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Setup.exe is built on Linux")
 nsis = pytest.mark.skipif(shutil.which("makensis") is None, reason="makensis is not on this machine")
@@ -103,8 +104,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
     environment = {**os.environ, "PYTHONHOME": sys.base_prefix}
 
-    def begin(*arguments: str) -> subprocess.Popen[bytes]:
-        code = "import sys; print(flush=True); sys.stdin.read()"
+    def begin(*arguments: str, code: str = WAITS) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
         process = subprocess.Popen([program, "-c", code, *arguments], env=environment, stdin=pipe, stdout=pipe)
         assert process.stdout is not None and process.stdout.readline() in (b"\n", b"\r\n")
@@ -142,6 +142,39 @@ def test_stopping_ends_all_and_says_whether_the_application_ran(
     assert running.stop(tmp_path / "installed", seconds=1) is was_there
     assert all(process.wait(LIMIT_SECONDS) is not None for process in processes)
     assert running.running(tmp_path / "installed") == []
+
+
+QUITS = "import pathlib, sys; pathlib.Path(__file__).with_name('asked').write_text(' '.join(sys.argv[1:]))"
+HANGS = f"{QUITS}; import threading; threading.Event().wait()"
+OBEYS = """
+import pathlib, sys, time
+print(flush=True)
+while not (asked := pathlib.Path(sys.executable).with_name("asked")).exists():
+    time.sleep(0.05)
+asked.with_name("in order").touch()
+"""
+
+
+@linux
+@pytest.mark.parametrize(("command", "code", "in_order"), [(QUITS, OBEYS, True), (HANGS, WAITS, False)])
+def test_the_application_is_asked_and_ended_only_when_it_does_not_quit(
+    running: ModuleType,
+    start: Callable[..., subprocess.Popen[bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    code: str,
+    in_order: bool,
+) -> None:
+    folder = tmp_path / "installed"
+    (folder / "pinfill.py").write_text(command, encoding="utf-8")
+    monkeypatch.setattr(running, "EXIT_SECONDS", LIMIT_SECONDS if in_order else 0)
+    start("pinfill_app", code=code)
+
+    assert running.stop(folder, seconds=LIMIT_SECONDS if in_order else 1)
+    assert (folder / "asked").read_text(encoding="utf-8") == "app --quit"
+    assert (folder / "in order").exists() is in_order
+    assert running.running(folder) == []
 
 
 # The whole

@@ -77,6 +77,15 @@ def test_the_application_is_started(
     assert pinfill(*arguments).code == 5 and started == ["--minimised" in arguments]
 
 
+def test_an_application_that_does_not_run_is_ended_without_qt_and_without_a_folder(
+    pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "PySide6", None)
+    outcome = pinfill("app", "--quit")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "The application is not running.\n")
+    assert not home.exists()
+
+
 def test_without_a_screen_there_is_help(pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)

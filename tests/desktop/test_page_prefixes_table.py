@@ -16,8 +16,9 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.models.prefix_columns import Column
 from pinfill_app.models.prefix_row import PrefixRow, entry_rows, pin_rows
 from pinfill_app.models.prefix_table import MOST_RANGES, PrefixTable, Role
-from pinfill_service.api.schemas.manage import Entry, Pin, PinProgressEvent, RequestSummary
-from tests.support.prefixes import english, entry, pin, request, source
+from pinfill_service.api.schemas.manage import Entry, Pin, PinProgressEvent
+from tests.support.pages import english, request
+from tests.support.prefixes import entry, pin, source
 
 pytestmark = pytest.mark.usefixtures("english_numbers")
 MANY = 5_000
@@ -66,7 +67,7 @@ def test_cells_say_numbers_with_units_and_nothing_where_nothing_is_known(qapp: Q
     used = pin("used", sources=[source("/a/b.md"), source("C:\\x\\c.md")], shared_tokens=310)
     latest = (request("2", pin="used", saved_seconds=4.1), request("1", pin="used", saved_seconds=9.0))
     fresh = pin("fresh", hits=0, saved_seconds=0, saved_seconds_today=0, last_used=None, memory_bytes=0)
-    table.show_rows(pin_rows([used, fresh], [RequestSummary(**fields) for fields in latest]))
+    table.show_rows(pin_rows([used, fresh], latest))
     cells = [[table.index(row, column).data() for column in Column if column is not Column.USED] for row in (0, 1)]
     assert cells[0] == ["used", "warm", "1,880", "87 MB", "310", "214", "8 min 2 s", "1 h 18 min", "4.1 s", "b.md + 1"]
     assert cells[1] == ["fresh", "warm", "1,880", "–", "–", "0", "–", "–", "–", "text"]  # noqa: RUF001

@@ -13,7 +13,7 @@ from PySide6.QtCore import QLocale, QTimer
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.client import Client
-from pinfill_app.commands import Commands
+from pinfill_app.commands import Commands, Output
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
@@ -23,12 +23,12 @@ from pinfill_app.windows.page import Context, Page
 from pinfill_service.api.schemas import manage
 
 P = TypeVar("P", bound=Page)
-Answer = BaseModel | Failure
+Answer = BaseModel | Output | Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request."""
+    """One request, or one command (`method` "RUN")."""
 
     method: str
     path: tuple[str, ...]
@@ -53,10 +53,14 @@ class ScriptedClient(Client):
 
     def ask(self, method: str, schema: type[Any], *path: str, done: Callable[[Any], None], **more: Any) -> Any:
         body = more.get("body")
-        asked = Asked(method, path, {} if body is None else body.model_dump(exclude_unset=True))
-        self.asked.append(asked)
-        QTimer.singleShot(0, lambda: done(self._answer(asked)))
+        self.take(Asked(method, path, {} if body is None else body.model_dump(exclude_unset=True)), done)
         return NoCall()
+
+    def take(self, asked: Asked, done: Callable[[Any], None]) -> None:
+        """What it is answered is decided now, and told later."""
+        self.asked.append(asked)
+        answer = self._answer(asked)
+        QTimer.singleShot(0, lambda: done(answer))
 
     def changes(self) -> list[tuple[str, ...]]:
         """All but looks: (method, *path)."""
@@ -69,6 +73,17 @@ class ScriptedClient(Client):
             if found is not None:
                 return found(asked) if callable(found) else found
         return Failure(FailureKind.REFUSED, f"Nothing is scripted for {asked}.")
+
+
+class ScriptedCommands(Commands):
+    """Runs nothing: asks the script of the client."""
+
+    def __init__(self, client: ScriptedClient) -> None:
+        super().__init__(client)
+        self._script = client
+
+    def run(self, *arguments: str, done: Callable[[Output | Failure], None]) -> None:
+        self._script.take(Asked("RUN", arguments), done)
 
 
 def _no_plan() -> Any:
@@ -84,14 +99,15 @@ class Shown(Generic[P]):
         self.supervisor = Supervisor(_no_plan)
         self.supervisor.state = ServiceState.READY
         self.pages: list[tuple[str, dict[str, Any]]] = []
+        self.told: list[tuple[str, str]] = []
         self.context = Context(
             self.client,
             self.store,
             self.supervisor,
             AppSettings(home),
             lambda name, /, **hints: self.pages.append((name, hints)),
-            lambda title, text, /: None,
-            Commands(self.client),
+            lambda title, text, /: self.told.append((title, text)),
+            ScriptedCommands(self.client),
         )
         self.page = kind(self.context)
 

@@ -17,7 +17,7 @@ from pinfill_service.api.schemas.manage import Entry, Pin
 
 
 class PrefixActions(QObject):
-    """Each is enabled when it means something for what is selected in `view`, and acts on all of that."""
+    """Each is visible when it means something for what is selected in `view`, and acts on all of that."""
 
     def __init__(self, view: PrefixView, work: PrefixWork, pinning: Pinning, removals: Removals) -> None:
         super().__init__(view)
@@ -42,17 +42,17 @@ class PrefixActions(QObject):
         self._rows = [row for row in rows if row.key not in leaving]
         pins, one = self._pins, len(self._rows) == 1
         evictable = [row for row in self._rows if row.is_evictable]
-        self.copy_model.setEnabled(one and bool(pins) and pins[0].use_as is not None)
-        self.verify.setEnabled(bool(pins) and all(pin.use_as is not None for pin in pins))
-        self.refresh.setEnabled(bool(pins))
-        self.rename.setEnabled(one and bool(pins))
-        self.reveal.setEnabled(one and bool(self._from_files))
-        self.pin.setEnabled(one and self._entry is not None)
-        self.remove.setEnabled(bool(pins or evictable))
+        self.copy_model.setVisible(one and bool(pins) and pins[0].use_as is not None)
+        self.verify.setVisible(bool(pins) and all(pin.use_as is not None for pin in pins))
+        self.refresh.setVisible(bool(pins))
+        self.rename.setVisible(one and bool(pins))
+        self.reveal.setVisible(one and bool(self._from_files))
+        self.pin.setVisible(one and self._entry is not None)
+        self.remove.setVisible(bool(pins or evictable))
         both = self.tr("&Unpin and evict") if pins and evictable else self.tr("&Evict")
         self.remove.setText(self.tr("&Unpin") if pins and not evictable else both)
-        self.undo.setEnabled(bool(leaving))
-        self.auto_refresh.setEnabled(bool(self._from_files))
+        self.undo.setVisible(bool(leaving))
+        self.auto_refresh.setVisible(bool(self._from_files))
         self.auto_refresh.setChecked(bool(self._from_files) and all(pin.auto_refresh for pin in self._from_files))
 
     @property
@@ -62,7 +62,7 @@ class PrefixActions(QObject):
             *(self.copy_model, self.pin, self.verify, self.refresh, self.auto_refresh),
             *(self.rename, self.reveal, self.remove, self.undo),
         )
-        return [action for action in everything if action.isEnabled()]
+        return [action for action in everything if action.isVisible()]
 
     @property
     def _pins(self) -> list[Pin]:

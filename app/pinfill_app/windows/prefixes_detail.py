@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QDateTime, QEvent, QLocale, Qt
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QDateTime, QLocale, Qt
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.models.prefix_columns import state_text
 from pinfill_app.models.prefix_row import PrefixRow, file_name
 from pinfill_app.theme import GRID, MARGIN
+from pinfill_app.widgets.action_button import ActionButton
 from pinfill_app.widgets.elided_label import ElidedLabel
 from pinfill_app.windows.prefixes_actions import PrefixActions
 from pinfill_service.api.schemas.manage import Pin
@@ -33,12 +33,12 @@ class PrefixDetail(QFrame):
         self._title.setFont(font)
         self._use = ElidedLabel(Qt.TextElideMode.ElideMiddle, Qt.AlignmentFlag.AlignRight)
         self._use.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._copy = _ActionButton(actions.copy_model, self.tr("&Copy"))
+        self._copy = ActionButton(actions.copy_model, self, self.tr("&Copy"))
         self._auto = QCheckBox(self.tr("Refresh by itself"))
         self._auto.setToolTip(actions.auto_refresh.text())
         self._auto.clicked.connect(actions.auto_refresh.trigger)
         shown = (actions.pin, actions.verify, actions.refresh, actions.rename, actions.reveal, actions.remove)
-        self._buttons = [_ActionButton(action) for action in shown]
+        self._buttons = [ActionButton(action, self) for action in shown]
         self._lay_out()
         self.show_rows(())
 
@@ -54,7 +54,7 @@ class PrefixDetail(QFrame):
         self._use.show_text(self._use_words(pin))
         self._facts.show_text(_SEPARATOR.join(self._fact_words(rows)))
         self._more.show_text(self._more_words(rows))
-        self._auto.setVisible(self._actions.auto_refresh.isEnabled())
+        self._auto.setVisible(self._actions.auto_refresh.isVisible())
         self._auto.setChecked(self._actions.auto_refresh.isChecked())
 
     def _lay_out(self) -> None:
@@ -141,28 +141,3 @@ def _when(at: float) -> str:
     moment = QDateTime.fromSecsSinceEpoch(int(at))
     today = moment.date() == QDateTime.currentDateTime().date()
     return units.clock(at) if today else QLocale().toString(moment, QLocale.FormatType.ShortFormat)
-
-
-class _ActionButton(QPushButton):
-    """A button for an action, there while that means something."""
-
-    def __init__(self, action: QAction, text: str = "") -> None:
-        super().__init__()
-        self._action, self._own = action, text
-        self.clicked.connect(action.trigger)
-        action.changed.connect(self._follow)
-        self._follow()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() is QEvent.Type.PaletteChange:
-            self.setIcon(self._action.icon())
-
-    def _follow(self) -> None:
-        action = self._action
-        self.setText(self._own or action.text())
-        self.setIcon(action.icon())
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        name = action.text().replace("&", "")
-        self.setToolTip(f"{name} ({keys})" if keys else name)
-        self.setVisible(action.isEnabled() and self.parent() is not None)

@@ -94,8 +94,8 @@ class PinfillApplication(QObject):
         if self.tray is not None:
             self.tray.hide()
         self.settings.geometry = self.window.saveGeometry()
+        self.window.hide()  # tables keep their columns then
         self.settings.save()
-        self.window.hide()
         self.supervisor.stop()
 
     def _find_tray(self, minimised: bool) -> None:

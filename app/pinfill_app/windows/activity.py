@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.client import Call
@@ -42,6 +42,7 @@ class ActivityPage(Page):
         self.view.setItemDelegateForColumn(
             BAR_COLUMN, BarDelegate(lambda row: (row.cached, row.processed, row.total), self.view)
         )
+        self.view.keep_columns(context.settings, self.NAME)
         self.notices = Notices()
         self.offer = RuleOffer(context.client, self.notices)
         self.detail = ActivityDetail(self._pin_up_to, self.offer)
@@ -164,8 +165,14 @@ class ActivityPage(Page):
         self.detail.show_row(self.view.chosen, answer)
 
     def _on_menu(self, where: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if self.detail.pin.isEnabled():
-            self.detail.menu.popup(where)
+            menu.addSection(self.detail.pin.text().replace("&", ""))
+            menu.addActions(self.detail.menu.actions())
+            menu.addSeparator()
+        menu.addMenu(self.view.columns_menu(menu))
+        menu.popup(where)
 
     def _pin_up_to(self, request_id: str, label: str | None) -> None:
         self.context.show_page("prefixes", pin_request=request_id, up_to=label)

@@ -12,8 +12,9 @@ from pinfill_app.models.agent_row import agent_columns
 from pinfill_app.models.keyed_table import KeyedTable
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton
+from pinfill_app.widgets.column_view import ROW_HEIGHT
 from pinfill_app.widgets.heading import heading
-from pinfill_app.widgets.table_view import ROW_HEIGHT, TableView, with_margins
+from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.agents_actions import AgentActions
 from pinfill_app.windows.agents_detail import AgentDetail
 from pinfill_app.windows.notices import Notices
@@ -36,6 +37,7 @@ class AgentsPage(Page):
         self.acts = AgentActions(context, self.desk, self.notices, self)
         self.detail = AgentDetail(self.acts)
         self.view = TableView(self.table, self.title())
+        self.view.keep_columns(context.settings, self.NAME)
         metrics = self.view.fontMetrics()
         self.view.setMinimumHeight(round(FEWEST_ROWS * ROW_HEIGHT * metrics.height()))
         self._lay_out()
@@ -83,6 +85,8 @@ class AgentsPage(Page):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions(self.acts.all)
+        menu.addSeparator()
+        menu.addMenu(self.view.columns_menu(menu))
         menu.popup(where)
 
     def _lay_out(self) -> None:

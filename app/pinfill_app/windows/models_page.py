@@ -52,6 +52,7 @@ class ModelsPage(Page):
         self.table: KeyedTable[ModelRow] = KeyedTable(columns(), lambda row: row.name, self)
         self.view = TableView(self.table, self.title())
         self.view.setItemDelegateForColumn(STATE_COLUMN, BarDelegate(amounts, self.view))
+        self.view.keep_columns(context.settings, self.NAME)
         self.actions_of_row = ModelActions(context, self.notices, self)
         self.detail = ModelDetail(self.actions_of_row)
         self.importing = ImportLine(self.notices, self._on_imported)
@@ -189,6 +190,8 @@ class ModelsPage(Page):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions(self.actions_of_row.all)
+        menu.addSeparator()
+        menu.addMenu(self.view.columns_menu(menu))
         menu.popup(where)
 
     def _on_imported(self, name: str) -> None:

@@ -42,6 +42,7 @@ class PrefixesPage(Page):
         super().__init__(context, parent)
         self.table = PrefixTable(self)
         self.view = PrefixView(self.table)
+        self.view.keep_columns(context.settings, self.NAME)
         self.notices = Notices()
         self.pinning = Pinning(context, self.notices, self)
         self.removals = Removals(context, self.notices)

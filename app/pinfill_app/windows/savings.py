@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -56,6 +56,7 @@ class SavingsPage(Page):
         self.rows: Sequence[SavingsByDay] = ()
         self.table: KeyedTable[SavingsByDay] = KeyedTable(columns(), lambda row: (row.day, row.pin), self)
         self.view = TableView(self.table, self.title())
+        self.view.keep_columns(context.settings, self.NAME)
         self.number, self.more = heading("", _NUMBER_SIZE), QLabel(wordWrap=True)
         self.span = QComboBox()
         self.span.addItem(self.tr("Last 7 days"), WEEK)
@@ -115,9 +116,15 @@ class SavingsPage(Page):
             changed.connect(self._render)
         self.span.currentIndexChanged.connect(self._render)
         self.export.clicked.connect(self._choose_file)
+        self.view.menu_asked.connect(self._on_menu)
         save = QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self)
         save.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         save.activated.connect(self.export.click)
+
+    def _on_menu(self, where: QPoint) -> None:
+        menu = self.view.columns_menu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(where)
 
     # -- from the store --------------------------------------------------------------------------------------------
 

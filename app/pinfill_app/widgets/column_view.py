@@ -13,7 +13,7 @@ from pinfill_app.table_layout import TableLayout
 from pinfill_app.theme import GRID
 
 ROW_HEIGHT = 1.6  # of the font's
-LEAST_REST = 16  # characters of the column that takes what the others leave
+LEAST_REST = 22  # characters of the column that takes what the others leave
 _SAVE_MILLISECONDS = 500  # after the last change: the edge of a column is moved in many steps
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QVBoxLayout, QWidget
 
 from pinfill_app.agent_desk import AgentDesk, AgentFacts
 from pinfill_app.models.agent_row import agent_columns
@@ -13,6 +13,7 @@ from pinfill_app.models.keyed_table import KeyedTable
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton
 from pinfill_app.widgets.column_view import ROW_HEIGHT
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.agents_actions import AgentActions
@@ -96,9 +97,8 @@ class AgentsPage(Page):
         head = QVBoxLayout()
         head.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         head.setSpacing(GRID)
-        title = QHBoxLayout()
-        title.addWidget(heading(self.title()))
-        title.addStretch(1)
+        title = FlowLayout(heading(self.title()))
+        title.add_stretch()
         title.addWidget(ActionButton(self.acts.look_action, self))
         head.addLayout(title)
         head.addWidget(QLabel(words, wordWrap=True))

@@ -23,9 +23,10 @@ from pinfill_app import units
 from pinfill_app.background import in_background
 from pinfill_app.log_tail import Level, LogLine, Place, read_on
 from pinfill_app.models.log_lines import LogFilter, LogLines
-from pinfill_app.theme import GRID, MARGIN
+from pinfill_app.theme import MARGIN
 from pinfill_app.tray_actions import copy
 from pinfill_app.widgets.empty_state import EmptyState
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.form import choice_box
 from pinfill_app.widgets.heading import heading
 from pinfill_app.windows.notices import Notice, Notices, Weight
@@ -187,11 +188,9 @@ class LogPage(Page):
         self.search.setAccessibleName(self.tr("Search the log"))
         self.search.setFixedWidth(SEARCH_CHARACTERS * self.fontMetrics().averageCharWidth())
         self.level.setAccessibleName(self.tr("Which lines"))
-        head = QHBoxLayout()
+        head = FlowLayout(heading(self.title()))
         head.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        head.setSpacing(GRID)
-        head.addWidget(heading(self.title()))
-        head.addStretch(1)
+        head.add_stretch()
         for widget in (self.search, self.level, self.copy_button, self.folder_button, self.test_button):
             head.addWidget(widget)
         self._stack.addWidget(self.view)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from pinfill_app import icons
 from pinfill_app.theme import GRID, outline_boxes
+from pinfill_app.widgets.page_frame import PageFrame
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.pages import PAGES
@@ -44,14 +45,14 @@ class MainWindow(QMainWindow):
         self._navigation = QListWidget()
         self._navigation.setAccessibleName(self.tr("Pages"))
         for page in self._pages:
-            self._stack.addWidget(page)
+            self._stack.addWidget(PageFrame(page))
             self._navigation.addItem(QListWidgetItem(page.title()))
         self._retint()
         self._set_up_navigation()
         self._lay_out()
         self.setStatusBar(StatusLine(context.store, context.supervisor))
         if not self.restoreGeometry(context.settings.geometry):
-            self.resize(FIRST_SIZE)
+            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
         self._navigation.setCurrentRow(0)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app.failure import Failure
 from pinfill_app.models.keyed_table import KeyedTable
@@ -17,6 +17,7 @@ from pinfill_app.refresher import Part
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.bar_delegate import BarDelegate
 from pinfill_app.widgets.empty_state import EmptyState
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.models_actions import ModelActions
@@ -76,9 +77,8 @@ class ModelsPage(Page):
         self._look()
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(GRID)
-        top.addWidget(heading(self.title()), 1)
+        top = FlowLayout(heading(self.title()))
+        top.add_stretch()
         top.addWidget(self.importing.file)
         top.addWidget(self.importing.folder)
         head = QVBoxLayout()

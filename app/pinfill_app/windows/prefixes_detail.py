@@ -13,16 +13,18 @@ from pinfill_app.models.prefix_row import PrefixRow, file_name
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton
 from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.windows.prefixes_actions import PrefixActions
 from pinfill_service.api.schemas.manage import Pin
 
 _SEPARATOR = " \N{MIDDLE DOT} "
 _SHOWN_CHARACTERS = 400
 _SHOWN_FILES = 20
+_LEAST_TITLE = 18  # characters
 
 
 class PrefixDetail(QFrame):
-    """Rendered from rows. Its height does not depend on them."""
+    """Rendered from rows. Its height does not depend on them, unless a narrow window makes two lines of the buttons."""
 
     def __init__(self, actions: PrefixActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,6 +33,7 @@ class PrefixDetail(QFrame):
         font = self._title.font()
         font.setBold(True)
         self._title.setFont(font)
+        self._title.setMinimumWidth(_LEAST_TITLE * self._title.fontMetrics().averageCharWidth())
         self._use = ElidedLabel(Qt.TextElideMode.ElideMiddle, Qt.AlignmentFlag.AlignRight)
         self._use.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._copy = ActionButton(actions.copy_model, self, self.tr("&Copy"))
@@ -64,11 +67,8 @@ class PrefixDetail(QFrame):
         top.addWidget(self._title, 1)
         top.addWidget(self._use)
         top.addWidget(self._copy)
-        below = QHBoxLayout()
-        below.setSpacing(GRID)
-        for button in self._buttons:
-            below.addWidget(button)
-        below.addStretch(1)
+        below = FlowLayout(*self._buttons)
+        below.add_stretch()
         below.addWidget(self._auto)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -79,7 +79,7 @@ class PrefixDetail(QFrame):
         layout.addStretch(1)
         layout.addLayout(below)
         height = 2 * self._copy.sizeHint().height() + 2 * self.fontMetrics().height()
-        self.setFixedHeight(height + 2 * MARGIN + 4 * (GRID // 2))
+        self.setMinimumHeight(height + 2 * MARGIN + 4 * (GRID // 2))
 
     def _use_words(self, pin: Pin | None) -> str:
         if pin is None:

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QLocale, QSize, QTranslator
+from PySide6.QtCore import QCoreApplication, QLocale, QSize, Qt, QTranslator
+from PySide6.QtGui import QAccessible, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QApplication,
     QComboBox,
     QHeaderView,
+    QLabel,
     QLineEdit,
     QMainWindow,
+    QMenuBar,
     QPlainTextEdit,
     QProgressBar,
     QScrollArea,
@@ -26,7 +29,7 @@ from pytestqt.qtbot import QtBot
 
 from pinfill_app.translations import LANGUAGES, use_language
 from pinfill_app.widgets.page_frame import PageFrame
-from tests.support.every_window import Seen, every_window, prepare_machine
+from tests.support.every_window import Seen, every_window, menus, prepare_machine
 
 SMALL = QSize(640, 370)  # a screen of 1280 x 800 at 200 %, without a panel and the window's title
 CONTROLS = (
@@ -97,3 +100,50 @@ def test_what_does_not_fit_can_be_scrolled_to(windows: Iterator[Seen]) -> None:
                 below = [each for each in page.findChildren(QWidget) if each.isVisibleTo(page)]
                 lowest = max(each.mapTo(page, each.rect().bottomLeft()).y() for each in below if each.parent() is page)
                 assert lowest < page.height() <= frame.viewport().height() + frame.verticalScrollBar().maximum(), name
+
+
+def test_no_two_controls_have_the_same_key(windows: Iterator[Seen]) -> None:
+    found: dict[str, list[str]] = {}
+    for name, window in windows:
+        texts = [each.text() for each in inside(window) if isinstance(each, QAbstractButton)]
+        texts += [each.text() for each in inside(window) if isinstance(each, QLabel) and each.buddy() is not None]
+        texts += [action.text() for bar in window.findChildren(QMenuBar) for action in bar.actions()]
+        found |= {f"{name}: {key}": twice for key, twice in same_keys(texts).items()}
+    assert found == {}
+
+
+def test_no_two_entries_of_a_menu_have_the_same_key(windows: Iterator[Seen]) -> None:
+    found: dict[str, list[str]] = {}
+    for name, window in windows:
+        for menu in menus(window):
+            texts = [action.text() for action in menu.actions() if action.isVisible()]
+            found |= {f"{name}, {menu.title()}: {key}": twice for key, twice in same_keys(texts).items()}
+    assert found == {}
+
+
+def same_keys(texts: list[str]) -> dict[str, list[str]]:
+    """What has a key that something else has, too."""
+    by_key: dict[str, list[str]] = {}
+    for text in texts:
+        by_key.setdefault(QKeySequence.mnemonic(text).toString(), []).append(text)
+    return {key: found for key, found in by_key.items() if key and len(found) > 1}
+
+
+def test_every_control_can_be_reached_with_the_keyboard(windows: Iterator[Seen]) -> None:
+    found = [
+        (name, control)
+        for name, window in windows
+        for control in controls(window)
+        if not isinstance(control, QProgressBar) and not control.focusPolicy() & Qt.FocusPolicy.TabFocus
+    ]
+    assert found == []
+
+
+def test_every_control_has_a_name_for_a_screen_reader(windows: Iterator[Seen]) -> None:
+    found = [
+        (name, control)
+        for name, window in windows
+        for control in controls(window)
+        if not QAccessible.queryAccessibleInterface(control).text(QAccessible.Text.Name).strip()
+    ]
+    assert found == []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 
 from pinfill_app.client import Client
@@ -21,7 +22,7 @@ from pinfill_app.single_instance import SingleInstance
 from pinfill_app.state import Store
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
-from pinfill_app.theme import use_theme
+from pinfill_app.theme import Theme, use_theme
 from pinfill_app.translations import use_language
 from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
@@ -50,6 +51,7 @@ class PinfillApplication(QObject):
         super().__init__()
         self.settings = AppSettings(folder)
         use_theme(self.settings.theme)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme)
         self.client = Client(self)
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
@@ -137,6 +139,11 @@ class PinfillApplication(QObject):
 
     def _on_progress(self) -> None:
         self.supervisor.set_busy(self.store.running.is_busy)
+
+    def _on_scheme(self) -> None:
+        """The system became light or dark."""
+        if self.settings.theme is Theme.SYSTEM:
+            use_theme(Theme.SYSTEM)
 
     def _on_stopped(self) -> None:
         if self._quitting:

@@ -7,9 +7,24 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPalette
-from PySide6.QtWidgets import QApplication, QCheckBox, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from pinfill_app import icons
@@ -19,7 +34,7 @@ from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
-from pinfill_app.theme import Theme, cached_color, failure_color, is_dark, processed_color, use_theme
+from pinfill_app.theme import Theme, cached_color, failure_color, is_dark, processed_color, readable, use_theme
 from pinfill_app.tray import Tray
 from pinfill_app.tray_icon import SIZES, Look, Sign, draw
 from pinfill_app.widgets.cached_bar import CachedBar
@@ -30,6 +45,7 @@ from pinfill_service.resources import resource
 from tests.support import fake_service
 from tests.support.desktop import QUICK, scripted
 
+role = QPalette.ColorRole
 LOOKS = [Look(sign) for sign in Sign] + [Look(Sign.READY, percent) for percent in (0, 50, 100)]
 PANELS = {"light": QColor("#f2f2f2"), "dark": QColor("#202020")}
 
@@ -180,6 +196,66 @@ def test_settings_are_kept_and_nonsense_is_the_default(qtbot: QtBot, home: Path)
     fresh = AppSettings(home)
     fresh._values.sync()
     assert (fresh.theme, fresh.log_level, fresh.geometry.isEmpty()) == (Theme.SYSTEM, "info", True)
+
+
+TEXTS = [  # and what they stand on
+    *((role.WindowText, role.Window), (role.Text, role.Base), (role.ButtonText, role.Button)),
+    *((role.HighlightedText, role.Highlight), (role.PlaceholderText, role.Base)),
+    *((role.Link, role.Base), (role.LinkVisited, role.Base)),
+]
+
+
+def faint(palette: QPalette) -> list[str]:
+    """Which texts cannot be read."""
+    found = []
+    for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive, QPalette.ColorGroup.Disabled):
+        for text, below in TEXTS:
+            ground = palette.color(group, below)
+            if contrast(on_ground(palette.color(group, text), ground), ground) < 4.5:
+                found.append(f"{group.name} {text.name}")
+    return found
+
+
+def on_ground(color: QColor, ground: QColor) -> QColor:
+    image = QImage(1, 1, QImage.Format.Format_RGB32)
+    image.fill(ground)
+    painter = QPainter(image)
+    painter.fillRect(image.rect(), color)
+    painter.end()
+    return image.pixelColor(0, 0)
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+def test_no_text_is_faint_whether_it_is_disabled_selected_a_hint_or_a_link(qtbot: QtBot, theme: Theme) -> None:
+    use_theme(theme)
+    assert faint(QApplication.palette()) == []
+    link, window = QApplication.palette().link().color(), QApplication.palette().window().color()
+    assert contrast(link, window) >= 4.5
+
+
+colors = st.integers(0, 0xFFFFFF).map(QColor.fromRgb)
+
+
+@given(st.tuples(colors, colors, colors, colors, colors))
+def test_a_desktop_with_faint_colours_is_made_readable(qapp: QApplication, chosen: tuple[QColor, ...]) -> None:
+    palette = QPalette(*chosen[:2])
+    for role_, color in zip((role.Base, role.Highlight, role.HighlightedText), chosen[2:], strict=True):
+        palette.setColor(role_, color)
+    made = readable(palette)
+    assert faint(made) == [] and readable(made) == made
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+@pytest.mark.parametrize("kind", [QLineEdit, QComboBox, QSpinBox, QPlainTextEdit, QPushButton, QRadioButton])
+def test_it_is_seen_where_a_control_ends(qtbot: QtBot, theme: Theme, kind: type[QWidget]) -> None:
+    use_theme(theme)
+    page, control = QWidget(), kind()
+    qtbot.addWidget(page)
+    QVBoxLayout(page).addWidget(control)
+    page.resize(page.sizeHint())
+    image, ground = page.grab().toImage(), QApplication.palette().window().color()
+    middle = [image.pixelColor(x, image.height() // 2) for x in range(image.width() // 2)]
+    assert max(contrast(pixel, ground) for pixel in middle) >= 3  # WCAG 2.2, 1.4.11
 
 
 @pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])

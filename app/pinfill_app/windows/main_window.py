@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from pinfill_app import icons
-from pinfill_app.theme import GRID, outline_boxes
+from pinfill_app.theme import GRID, outline_controls
 from pinfill_app.widgets.page_frame import PageFrame
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
@@ -79,7 +79,7 @@ class MainWindow(QMainWindow):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
-            outline_boxes()
+            outline_controls()
             self._retint()
             icons.retint()
 

@@ -86,6 +86,7 @@ class ActivityPage(Page):
         self._stack.addWidget(self.empty)
         top = QVBoxLayout()
         top.setContentsMargins(MARGIN, MARGIN, MARGIN, GRID)
+        top.setSpacing(GRID)
         top.addWidget(heading(self.title()))
         top.addWidget(self.summary)
         layout = QVBoxLayout(self)

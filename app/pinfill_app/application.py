@@ -56,6 +56,7 @@ class PinfillApplication(QObject):
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
+        self._commands = Commands(self.client, self)
         context = Context(
             self.client,
             self.store,
@@ -63,7 +64,7 @@ class PinfillApplication(QObject):
             self.settings,
             self._show_page,
             self.notifications.tell,
-            Commands(self.client, self),
+            self._commands,
         )
         self.window = MainWindow(context, pages)
         self.window.closed.connect(self.quit)
@@ -96,6 +97,7 @@ class PinfillApplication(QObject):
         if self.tray is not None:
             self.tray.hide()
         self.settings.geometry = self.window.saveGeometry()
+        self._commands.stop_all()
         self.window.hide()  # tables keep their columns then
         self.settings.save()
         self.supervisor.stop()

@@ -42,6 +42,15 @@ class NoCall:
         pass
 
 
+class NoCommand:
+    """One that never ran, and can be stopped before it is heard of."""
+
+    is_stopped = False
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
 class ScriptedClient(Client):
     """Answers by (method, *path), where the last parts may be left out; what is not scripted is refused."""
 
@@ -82,8 +91,10 @@ class ScriptedCommands(Commands):
         super().__init__(client)
         self._script = client
 
-    def run(self, *arguments: str, done: Callable[[Output | Failure], None]) -> None:
-        self._script.take(Asked("RUN", arguments), done)
+    def run(self, *arguments: str, done: Callable[[Output | Failure], None]) -> Any:
+        command = NoCommand()
+        self._script.take(Asked("RUN", arguments), lambda answer: None if command.is_stopped else done(answer))
+        return command
 
 
 def _no_plan() -> Any:

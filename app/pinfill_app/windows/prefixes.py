@@ -24,6 +24,7 @@ from pinfill_app.windows.prefixes_detail import PrefixDetail
 from pinfill_app.windows.prefixes_drop import DropSign
 from pinfill_app.windows.prefixes_pinning import Pinning, local_paths
 from pinfill_app.windows.prefixes_removal import Removals
+from pinfill_app.windows.prefixes_stop import PrefixStop
 from pinfill_app.windows.prefixes_view import PrefixView
 from pinfill_app.windows.prefixes_work import PrefixWork
 from pinfill_app.wording import state_word
@@ -46,8 +47,9 @@ class PrefixesPage(Page):
         self.notices = Notices()
         self.pinning = Pinning(context, self.notices, self)
         self.removals = Removals(context, self.notices)
+        self.stops = PrefixStop(context, self.notices, self.pinning)
         work = PrefixWork(context, self.notices)
-        self.actions_of_rows = PrefixActions(self.view, work, self.pinning, self.removals)
+        self.actions_of_rows = PrefixActions(self.view, work, self.stops, self.pinning, self.removals)
         self.bar = PrefixBar(self.title(), context.store, self.pinning, self.view, self._evict_unpinned)
         self.detail = PrefixDetail(self.actions_of_rows)
         self.empty = EmptyState()
@@ -66,13 +68,17 @@ class PrefixesPage(Page):
         return QCoreApplication.translate("PrefixesPage", "Prefixes")
 
     def shown(self, **hints: Any) -> None:
-        """`pin_file`: asks which; `pin_text`, or `pin_request` with `up_to`: asks how; `select`: a pin's name."""
+        """`pin_file`: asks which; `pin_text`, or `pin_request` with `up_to`: asks how; `stop` and `select`: a
+        pin's name.
+        """
         if hints.get("pin_file"):
             self.pinning.choose_files()
         elif "pin_text" in hints:
             self.pinning.text(str(hints["pin_text"]))
         elif "pin_request" in hints:
             self.pinning.request(str(hints["pin_request"]), hints.get("up_to"))
+        elif "stop" in hints:
+            self.stops.stop([pin for pin in self.context.store.pins if pin.name == hints["stop"]])
         elif "select" in hints:
             self._select_pin(str(hints["select"]))
 

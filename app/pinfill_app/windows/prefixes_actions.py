@@ -11,6 +11,7 @@ from pinfill_app.icons import set_icon
 from pinfill_app.models.prefix_row import Key, PrefixRow
 from pinfill_app.windows.prefixes_pinning import Pinning
 from pinfill_app.windows.prefixes_removal import Removals
+from pinfill_app.windows.prefixes_stop import PrefixStop, can_stop
 from pinfill_app.windows.prefixes_view import PrefixView
 from pinfill_app.windows.prefixes_work import PrefixWork
 from pinfill_service.api.schemas.manage import Entry, Pin
@@ -19,10 +20,14 @@ from pinfill_service.api.schemas.manage import Entry, Pin
 class PrefixActions(QObject):
     """Each is visible when it means something for what is selected in `view`, and acts on all of that."""
 
-    def __init__(self, view: PrefixView, work: PrefixWork, pinning: Pinning, removals: Removals) -> None:
+    def __init__(
+        self, view: PrefixView, work: PrefixWork, stops: PrefixStop, pinning: Pinning, removals: Removals
+    ) -> None:
         super().__init__(view)
         self._view, self._work, self._pinning, self._removals = view, work, pinning, removals
         self._rows: Sequence[PrefixRow] = ()
+        self.stop = self._action(self.tr("&Stop"), "stop", lambda: stops.stop(self._pins))
+        self.stop.setToolTip(self.tr("Stops the prefill, and unpins it"))
         self.copy_model = self._action(self.tr("&Copy model name"), "copy", self._copy_model, "Ctrl+C")
         self.verify = self._action(self.tr("&Verify"), "verify", lambda: work.verify(self._pins), "Ctrl+Shift+V")
         self.refresh = self._action(self.tr("&Refresh"), "refresh", lambda: work.refresh(self._pins), "F5")
@@ -43,6 +48,7 @@ class PrefixActions(QObject):
         pins, one = self._pins, len(self._rows) == 1
         evictable = [row for row in self._rows if row.is_evictable]
         self.copy_model.setVisible(one and bool(pins) and pins[0].use_as is not None)
+        self.stop.setVisible(bool(pins) and all(can_stop(pin) for pin in pins))
         self.verify.setVisible(bool(pins) and all(pin.use_as is not None for pin in pins))
         self.refresh.setVisible(bool(pins))
         self.rename.setVisible(one and bool(pins))
@@ -59,7 +65,7 @@ class PrefixActions(QObject):
     def for_menu(self) -> list[QAction]:
         """Those that mean something now."""
         everything = (
-            *(self.copy_model, self.pin, self.verify, self.refresh, self.auto_refresh),
+            *(self.stop, self.copy_model, self.pin, self.verify, self.refresh, self.auto_refresh),
             *(self.rename, self.reveal, self.remove, self.undo),
         )
         return [action for action in everything if action.isVisible()]

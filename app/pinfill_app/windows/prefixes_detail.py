@@ -40,7 +40,15 @@ class PrefixDetail(QFrame):
         self._auto = QCheckBox(self.tr("Refresh by itself"))
         self._auto.setToolTip(actions.auto_refresh.text())
         self._auto.clicked.connect(actions.auto_refresh.trigger)
-        shown = (actions.pin, actions.verify, actions.refresh, actions.rename, actions.reveal, actions.remove)
+        shown = (
+            actions.stop,
+            actions.pin,
+            actions.verify,
+            actions.refresh,
+            actions.rename,
+            actions.reveal,
+            actions.remove,
+        )
         self._buttons = [ActionButton(action, self) for action in shown]
         self._lay_out()
         self.show_rows(())

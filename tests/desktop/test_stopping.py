@@ -66,7 +66,7 @@ def test_what_was_typed_is_not_lost(qtbot: QtBot, on: Shown) -> None:
     qtbot.waitUntil(lambda: on.client.changes() == [("DELETE", "pins", "typed")])
     click(qtbot, on, "Pin again...")
     (dialog,) = on.page.findChildren(PinTextDialog)
-    assert dialog.findChild(QPlainTextEdit).toPlainText() == "Be kind."
+    assert dialog.findChild(QPlainTextEdit).toPlainText() == "Be kind." and on.page.notices.texts == {}
     dialog.reject()
 
 

@@ -64,6 +64,8 @@ class ActivityPage(Page):
         self._render()
         if "select" in hints:
             self.view.choose(str(hints["select"]))
+        elif self.view.chosen is None and self.table.rows:
+            self.view.selectRow(0)
         self.view.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:

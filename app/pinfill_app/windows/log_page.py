@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QFontDatabase, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtCore import QCoreApplication, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -71,13 +71,8 @@ class LogPage(Page):
         self._timer.timeout.connect(self._read)
         self.search.textChanged.connect(self._find)
         context.supervisor.state_changed.connect(self._render)
-        for key, act in (
-            (QKeySequence.StandardKey.Find, self.search.setFocus),
-            (QKeySequence.StandardKey.Copy, self.copy),
-        ):
-            shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+        self.on_key(QKeySequence.StandardKey.Find, self.search.setFocus)
+        self.on_key(QKeySequence.StandardKey.Copy, self.copy)
 
     @classmethod
     def title(cls) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
@@ -27,6 +27,7 @@ from pinfill_app.windows.pages import PAGES
 from pinfill_app.windows.status_line import StatusLine
 
 FIRST_SIZE = QSize(1080, 680)
+_FRAME = QMargins(GRID, 5 * GRID, GRID, GRID)  # room for what the window manager draws around the window
 
 
 class MainWindow(QMainWindow):
@@ -52,7 +53,8 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self.setStatusBar(StatusLine(context.store, context.supervisor))
         if not self.restoreGeometry(context.settings.geometry):
-            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
+            self.resize(FIRST_SIZE)
+        self._fit_screen()
         self._navigation.setCurrentRow(0)
 
     @property
@@ -91,6 +93,16 @@ class MainWindow(QMainWindow):
         else:
             super().closeEvent(event)
             self.closed.emit()
+
+    def _fit_screen(self) -> None:
+        """What was right for another screen, or another scale, may reach over the edge of this one."""
+        screen, place = self.screen().availableGeometry(), self.geometry()
+        room = screen.marginsRemoved(_FRAME)
+        size = place.size().boundedTo(room.size())
+        if not self.isMaximized() and not self.isFullScreen() and (size != place.size() or not screen.contains(place)):
+            place.setSize(size)
+            place.moveCenter(room.center())
+            self.setGeometry(place)
 
     def _retint(self) -> None:
         for row, page in enumerate(self._pages):

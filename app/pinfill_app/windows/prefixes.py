@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
@@ -236,10 +236,6 @@ class PrefixesPage(Page):
         self.pinning.pinned.connect(self._select_pin)
         self.bar.search.textChanged.connect(self._find)
         self.bar.search.returnPressed.connect(self.view.setFocus)
-        for key, act in (
-            (QKeySequence.StandardKey.Find, self.bar.search.setFocus),
-            (QKeySequence.StandardKey.Open, self.pinning.choose_files),
-        ):
-            shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+        self.on_key(QKeySequence.StandardKey.Find, self.bar.search.setFocus)
+        self.on_key(QKeySequence.StandardKey.Open, self.pinning.choose_files)
+        self.on_key(QKeySequence.StandardKey.Paste, self.pinning.clipboard)

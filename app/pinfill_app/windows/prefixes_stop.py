@@ -57,6 +57,10 @@ class PrefixStop(QObject):
             self._notices.show_notice("stopped", Notice(words, Weight.FAILURE))
         else:
             words = self.tr("Stopped: {} is not pinned. What was prefilled stays cached while there is room.")
-            action = (self.tr("Pin &again..."), again) if again is not None else None
+            action = (self.tr("Pin &again..."), partial(self._again, again)) if again is not None else None
             self._notices.show_notice("stopped", Notice(words.format(pin.name), action=action))
         self._context.store.reload(Part.STATUS, Part.PINS, Part.ENTRIES)
+
+    def _again(self, again: Callable[[], None]) -> None:
+        self._notices.withdraw("stopped")
+        again()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -117,9 +117,7 @@ class SavingsPage(Page):
         self.span.currentIndexChanged.connect(self._render)
         self.export.clicked.connect(self._choose_file)
         self.view.menu_asked.connect(self._on_menu)
-        save = QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self)
-        save.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        save.activated.connect(self.export.click)
+        self.on_key(QKeySequence.StandardKey.Save, self.export.click)
 
     def _on_menu(self, where: QPoint) -> None:
         menu = self.view.columns_menu(self)

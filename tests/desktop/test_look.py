@@ -39,6 +39,8 @@ from pinfill_app.tray import Tray
 from pinfill_app.tray_icon import SIZES, Look, Sign, draw
 from pinfill_app.widgets.cached_bar import CachedBar
 from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.widgets.form import Note
+from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.notices import Notice, Notices
 from pinfill_service.api.schemas.manage import PinProgressEvent, Status
 from pinfill_service.resources import resource
@@ -243,6 +245,24 @@ def test_a_desktop_with_faint_colours_is_made_readable(qapp: QApplication, chose
         palette.setColor(role_, color)
     made = readable(palette)
     assert faint(made) == [] and readable(made) == made
+
+
+def test_notes_and_primary_buttons_follow_the_theme(qtbot: QtBot) -> None:
+    use_theme(Theme.DARK)
+    page, note, button = QWidget(), Note("Explains it."), PrimaryButton("Pin")
+    qtbot.addWidget(page)
+    layout = QVBoxLayout(page)
+    layout.addWidget(note)
+    layout.addWidget(button)
+    page.show()
+    for theme in (Theme.LIGHT, Theme.DARK, Theme.LIGHT):
+        use_theme(theme)
+        QApplication.processEvents()
+        palette, window = note.palette(), QApplication.palette().color(role.Window)
+        assert contrast(on_ground(palette.color(role.WindowText), window), window) >= 4.5
+        palette = button.palette()
+        assert contrast(palette.color(role.ButtonText), palette.color(role.Button)) >= 4.5
+        assert button.palette().color(role.Base) == QApplication.palette().color(role.Base)
 
 
 @pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])

@@ -180,6 +180,10 @@ def test_everything_can_be_reached_with_the_keyboard(qtbot: QtBot, on: Shown) ->
     on.select("a")
     QTest.keyClick(on.page, KEY.Key_F, CONTROL)
     assert on.page.bar.search.hasFocus()
+    on.page.view.clearSelection()
+    QTest.keyClick(on.page.bar.search, KEY.Key_Return)
+    assert on.page.view.hasFocus() and [row.name for row in on.page.view.selected_rows] == ["a"]
+    QTest.keyClick(on.page, KEY.Key_F, CONTROL)
     reached = set()
     for _ in range(12):
         QTest.keyClick(QApplication.focusWidget(), KEY.Key_Tab)

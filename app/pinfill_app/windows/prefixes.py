@@ -160,6 +160,11 @@ class PrefixesPage(Page):
         self.table.find(text)
         self._render_empty()
 
+    def _enter_table(self) -> None:
+        if not self.view.selected_rows:
+            self.view.selectRow(0)
+        self.view.setFocus()
+
     def _evict_unpinned(self) -> None:
         rows = entry_rows(self.context.store.entries, self.context.store.entries_at)
         self.removals.start([row for row in rows if row.is_evictable])
@@ -235,7 +240,7 @@ class PrefixesPage(Page):
         self.removals.changed.connect(self._on_leaving)
         self.pinning.pinned.connect(self._select_pin)
         self.bar.search.textChanged.connect(self._find)
-        self.bar.search.returnPressed.connect(self.view.setFocus)
+        self.bar.search.returnPressed.connect(self._enter_table)
         self.on_key(QKeySequence.StandardKey.Find, self.bar.search.setFocus)
         self.on_key(QKeySequence.StandardKey.Open, self.pinning.choose_files)
         self.on_key(QKeySequence.StandardKey.Paste, self.pinning.clipboard)

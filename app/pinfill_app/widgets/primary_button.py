@@ -28,7 +28,6 @@ class PrimaryButton(QPushButton):
         for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
             palette.setColor(group, QPalette.ColorRole.Button, ground)
             palette.setColor(group, QPalette.ColorRole.ButtonText, text)
-        if (
-            self.palette().color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button) != ground
-        ):  # that is a change, too
+        now = self.palette().color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button)
+        if now != ground:  # setting it is a change, too
             self.setPalette(palette)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
 from pinfill_app import units
-from pinfill_app.autostart import AutostartError, autostart
+from pinfill_app.autostart import AutostartError, set_autostart
 from pinfill_app.commands import Command, Output
 from pinfill_app.failure import Failure
 from pinfill_app.refresher import Part
@@ -99,10 +99,7 @@ class TrayActions(QObject):
 
     def set_autostart(self, wanted: bool) -> None:
         try:
-            if wanted:
-                autostart().turn_on()
-            else:
-                autostart().turn_off()
+            set_autostart(wanted)
         except AutostartError as error:
             self._context.tell(self.tr("Starting with the computer could not be changed"), str(error))
 

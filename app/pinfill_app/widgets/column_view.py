@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QFont, QHideEvent, QResizeEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QMenu, QTableView, QWidget
 
 from pinfill_app.settings import AppSettings
@@ -87,6 +87,17 @@ class ColumnView(QTableView):
         first = menu.addAction(self.tr("As at first"), self._forget)
         first.setEnabled(self.columns != self._at_first)
         return menu
+
+    def popup_menu(self, where: QPoint, actions: Sequence[QAction], title: str = "") -> None:
+        """What can be done with the rows, and with the columns."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if title:
+            menu.addSection(title)
+        menu.addActions(actions)
+        menu.addSeparator()
+        menu.addMenu(self.columns_menu(menu))
+        menu.popup(where)
 
     def _forget(self) -> None:
         self._arrange(self._at_first)

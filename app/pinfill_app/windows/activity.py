@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QMenu, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.client import Call
@@ -168,14 +168,9 @@ class ActivityPage(Page):
         self.detail.show_row(self.view.chosen, answer)
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if self.detail.pin.isEnabled():
-            menu.addSection(self.detail.pin.text().replace("&", ""))
-            menu.addActions(self.detail.menu.actions())
-            menu.addSeparator()
-        menu.addMenu(self.view.columns_menu(menu))
-        menu.popup(where)
+        can_pin = self.detail.pin.isEnabled()
+        actions = self.detail.menu.actions() if can_pin else []
+        self.view.popup_menu(where, actions, self.detail.pin.text().replace("&", "") if can_pin else "")
 
     def _pin_up_to(self, request_id: str, label: str | None) -> None:
         self.context.show_page("prefixes", pin_request=request_id, up_to=label)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QPoint
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from pinfill_app.agent_desk import AgentDesk, AgentFacts
 from pinfill_app.models.agent_row import agent_columns
@@ -83,12 +83,7 @@ class AgentsPage(Page):
         self.detail.show_agent(self.selected, self.desk.endpoint())
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(self.acts.all)
-        menu.addSeparator()
-        menu.addMenu(self.view.columns_menu(menu))
-        menu.popup(where)
+        self.view.popup_menu(where, self.acts.all)
 
     def _lay_out(self) -> None:
         words = self.tr(

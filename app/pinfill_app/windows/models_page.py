@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app.failure import Failure
 from pinfill_app.models.keyed_table import KeyedTable
@@ -187,12 +187,7 @@ class ModelsPage(Page):
         self.detail.show_row(row, self._budget)
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(self.actions_of_row.all)
-        menu.addSeparator()
-        menu.addMenu(self.view.columns_menu(menu))
-        menu.popup(where)
+        self.view.popup_menu(where, self.actions_of_row.all)
 
     def _on_imported(self, name: str) -> None:
         self.actions_of_row.offer_to_load(name)

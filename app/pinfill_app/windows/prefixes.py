@@ -175,12 +175,7 @@ class PrefixesPage(Page):
         self.view.setFocus()
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(self.actions_of_rows.for_menu)
-        menu.addSeparator()
-        menu.addMenu(self.view.columns_menu(menu))
-        menu.popup(where)
+        self.view.popup_menu(where, self.actions_of_rows.for_menu)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         data = event.mimeData()

@@ -120,9 +120,7 @@ class SavingsPage(Page):
         self.on_key(QKeySequence.StandardKey.Save, self.export.click)
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = self.view.columns_menu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(where)
+        self.view.popup_menu(where, ())
 
     # -- from the store --------------------------------------------------------------------------------------------
 

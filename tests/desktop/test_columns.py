@@ -17,7 +17,7 @@ from pinfill_app.models.prefix_row import pin_rows
 from pinfill_app.models.prefix_table import PrefixTable
 from pinfill_app.settings import AppSettings
 from pinfill_app.table_layout import TableLayout
-from pinfill_app.widgets.column_view import LEAST_REST
+from pinfill_app.widgets.column_view import FEWEST_ROWS, LEAST_REST
 from pinfill_app.windows.activity import ActivityPage
 from pinfill_app.windows.agents_page import AgentsPage
 from pinfill_app.windows.models_page import ModelsPage
@@ -104,6 +104,16 @@ def test_names_stay_readable_and_take_all_room_that_is_left(qtbot: QtBot, home: 
     assert view.columnWidth(Column.NAME) >= LEAST_REST * view.fontMetrics().averageCharWidth()
     room = view.horizontalHeader().length() - view.viewport().width()
     assert view.horizontalScrollBar().maximum() == max(0, room) and (room > 0) == (width == 300)
+
+
+def test_rows_stay_in_sight_with_every_font(qtbot: QtBot, home: Path) -> None:
+    view = view_of(qtbot, home)
+    for scale in (1, 2):
+        font = view.font()
+        font.setPointSizeF(font.pointSizeF() * scale)
+        view.setFont(font)
+        view.resize(view.minimumSizeHint())
+        assert view.viewport().height() >= FEWEST_ROWS * view.rowHeight(0)
 
 
 DAMAGED = [

@@ -13,6 +13,7 @@ from pinfill_app.table_layout import TableLayout
 from pinfill_app.theme import GRID
 
 ROW_HEIGHT = 1.6  # of the font's
+FEWEST_ROWS = 3  # in sight
 LEAST_REST = 22  # characters of the column that takes what the others leave
 _SAVE_MILLISECONDS = 500  # after the last change: the edge of a column is moved in many steps
 
@@ -131,6 +132,13 @@ class ColumnView(QTableView):
             settings.set_table(name, self.columns.model_dump_json())
 
     # -- as Qt asks ------------------------------------------------------------------------------------------------
+
+    def minimumSizeHint(self) -> QSize:
+        """With rows in sight, whatever the font."""
+        rows = FEWEST_ROWS * self.verticalHeader().defaultSectionSize()
+        bar = self.horizontalScrollBar().sizeHint().height()
+        height = self.horizontalHeader().sizeHint().height() + rows + bar
+        return QSize(super().minimumSizeHint().width(), height)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """By mouse, and by its key: then at the current row."""

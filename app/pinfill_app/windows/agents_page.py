@@ -12,7 +12,6 @@ from pinfill_app.models.agent_row import agent_columns
 from pinfill_app.models.keyed_table import KeyedTable
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton
-from pinfill_app.widgets.column_view import ROW_HEIGHT
 from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView, with_margins
@@ -20,8 +19,6 @@ from pinfill_app.windows.agents_actions import AgentActions
 from pinfill_app.windows.agents_detail import AgentDetail
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
-
-FEWEST_ROWS = 4  # in sight
 
 
 class AgentsPage(Page):
@@ -39,8 +36,6 @@ class AgentsPage(Page):
         self.detail = AgentDetail(self.acts)
         self.view = TableView(self.table, self.title())
         self.view.keep_columns(context.settings, self.NAME)
-        metrics = self.view.fontMetrics()
-        self.view.setMinimumHeight(round(FEWEST_ROWS * ROW_HEIGHT * metrics.height()))
         self._lay_out()
         self.desk.changed.connect(self._on_looked)
         context.store.status_changed.connect(self._render)

@@ -61,7 +61,7 @@ def readable(palette: QPalette) -> QPalette:
             (roles.Highlight, roles.HighlightedText),  # here it is the ground that gives way
         ):
             color = clear.color(group, text)
-            if (clearer := _clearer(color, clear.color(group, ground))) != color:
+            if (clearer := readable_on(color, clear.color(group, ground))) != color:
                 clear.setColor(group, text, clearer)
     return clear
 
@@ -77,7 +77,7 @@ def _luminance(color: QColor) -> float:
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
-def _clearer(color: QColor, ground: QColor) -> QColor:
+def readable_on(color: QColor, ground: QColor) -> QColor:
     """The colour, or the first one on its way to black or white that can be read on the ground."""
     seen = _mixed(ground, color, color.alphaF())
     if contrast(seen, ground) >= READABLE:

@@ -40,6 +40,7 @@ from pinfill_app.tray_icon import SIZES, Look, Sign, draw
 from pinfill_app.widgets.cached_bar import CachedBar
 from pinfill_app.widgets.elided_label import ElidedLabel
 from pinfill_app.widgets.form import Note
+from pinfill_app.widgets.plain_view import DiffColors, PlainView
 from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.notices import Notice, Notices
 from pinfill_service.api.schemas.manage import PinProgressEvent, Status
@@ -245,6 +246,24 @@ def test_a_desktop_with_faint_colours_is_made_readable(qapp: QApplication, chose
         palette.setColor(role_, color)
     made = readable(palette)
     assert faint(made) == [] and readable(made) == made
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+def test_every_line_of_a_difference_can_be_read(qtbot: QtBot, theme: Theme) -> None:
+    use_theme(theme)
+    view = PlainView("What changes")
+    qtbot.addWidget(view)
+    colors = DiffColors(view)
+    view.show_text("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same")
+    ground, block, seen = view.palette().color(role.Base), view.document().begin(), set[str]()
+    colors.rehighlight()
+    while block.isValid():
+        for part in block.layout().formats():
+            color = part.format.foreground().color()
+            seen.add(color.name())
+            assert contrast(on_ground(color, ground), ground) >= 4.5, block.text()
+        block = block.next()
+    assert len(seen) == 3
 
 
 def test_notes_and_primary_buttons_follow_the_theme(qtbot: QtBot) -> None:

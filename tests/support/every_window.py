@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QDialog, QMenu, QWidget
+from PySide6.QtWidgets import QDialog, QMenu, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.help_menu import HelpMenu
@@ -146,6 +146,12 @@ def _dialogs(made: Shown[MainWindow], window: MainWindow) -> Iterator[Seen]:
     for make in makes:
         dialog = make()
         yield from _shown(type(dialog).__name__, dialog)
+    models, menu = window.findChild(ModelsPage), window.findChild(HelpMenu)
+    for name, ask in (("About", menu.show_about), ("Remove a model", models.actions_of_row.ask_remove)):
+        models.actions_of_row.show_row(next(row for row in models.table.rows if row.entry.installed))
+        ask()
+        (box,) = (box for box in window.findChildren(QMessageBox) if box.isVisible())
+        yield from _shown(name, box)
     steps = FirstRun(made.context, window)
     for number in range(len(steps.steps)):
         steps.show()

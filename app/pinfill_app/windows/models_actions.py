@@ -36,7 +36,7 @@ class ModelActions(QObject):
         self.stop = self._action(self.tr("&Stop"), "stop", lambda: self._on_name(self.stop_pull))
         self.load = self._action(self.tr("&Load"), "play", lambda: self._on_name(self.load_model))
         self.unload = self._action(self.tr("&Unload"), "stop", self._unload)
-        self.remove = self._action(self.tr("&Remove..."), "evict", self._ask_remove)
+        self.remove = self._action(self.tr("&Remove..."), "evict", self.ask_remove)
         self.remove.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
         self.remove.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         context.store.model_state_changed.connect(self._on_state)
@@ -93,7 +93,7 @@ class ModelActions(QObject):
         done = partial(self._on_answer, name)
         self._context.client.post(ModelTask, "models", "unload", done=done, seconds=None)
 
-    def _ask_remove(self) -> None:
+    def ask_remove(self) -> None:
         row = self._row
         if row is None:
             return

@@ -112,6 +112,18 @@ def test_reading_files_again_is_stopped_and_the_next_pin_has_its_turn(qtbot: QtB
     assert len(on.client.changes()) == 2
 
 
+def test_of_many_pins_that_are_verified_only_the_one_under_way_is_finished(qtbot: QtBot, on: Shown) -> None:
+    on.have_prefixes([pin(name) for name in ("a", "b", "c")])
+    on.client.answers["POST", "pins"] = lambda asked: Failure(FailureKind.REFUSED, f"Not {asked.path[1]}.")
+    on.select("a", "b", "c")
+    on.page.actions_of_rows.verify.trigger()
+    click(qtbot, on, "Stop after it")
+    qtbot.waitUntil(lambda: on.page.notices.texts == {"verify": "a could not be verified. Not a."})
+    assert on.client.changes() == [("POST", "pins", "a", "verify")]
+    on.page.actions_of_rows.verify.trigger()  # and again all of them
+    qtbot.waitUntil(lambda: on.page.notices.texts.get("verify", "").count("Not") == 3)
+
+
 def entries(menu: QMenu, name: str) -> dict[str, QAction]:
     """Of a pin's menu."""
     menu.aboutToShow.emit()

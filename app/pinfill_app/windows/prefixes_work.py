@@ -117,9 +117,18 @@ class PrefixWork(QObject):
         takes = self.tr("about {}").format(units.duration(pin.prefill_seconds)) if pin.prefill_seconds else ""
         words = self.tr("Comparing {} with a cold run, which takes as long as its prefill").format(pin.name)
         more = self.tr("{} more to go").format(units.number(self._unverified - 1)) if self._unverified > 1 else ""
-        self._tell("verify", ", ".join(filter(None, (words, takes, more))) + ".")
+        stop = (self.tr("&Stop after it"), self._stop_verifying) if more else None
+        self._notices.withdraw("verify")
+        notice = Notice(", ".join(filter(None, (words, takes, more))) + ".", action=stop)
+        self._notices.show_notice("verify", notice)
         done = partial(self._on_verified, pin, ended)
         self._context.client.post(VerifyReport, "pins", pin.name, "verify", done=done, seconds=None)
+
+    def _stop_verifying(self) -> None:
+        """The service ends the comparison that it has begun in any case."""
+        self._verifying.drop_waiting()
+        self._unverified = 1
+        self._notices.withdraw("verify")
 
     def _on_verified(self, pin: Pin, ended: Callable[[], None], report: VerifyReport | Failure) -> None:
         self._unverified -= 1

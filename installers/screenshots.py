@@ -103,7 +103,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     from pinfill_app.windows.agents_change import ChangeDialog
     from pinfill_app.windows.agents_page import AgentsPage
     from pinfill_app.windows.first_run import FirstRun
-    from pinfill_app.windows.main_window import MainWindow
+    from pinfill_app.windows.main_window import FIRST_SIZE, MainWindow
     from pinfill_service.agents import find_local_agent
     from tests.support import sample_service
     from tests.support.pages import Shown
@@ -119,6 +119,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     made.found.there_is = sample_service.found_models()
     window = made.page
     window.menuBar().addMenu(HelpMenu(made.context, window))
+    window.resize(FIRST_SIZE)  # whatever the size of the screen that is not there
     window.show()
     made.have(
         status=sample_service.busy_status(),

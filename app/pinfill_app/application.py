@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 
 from pinfill_app.client import Client
@@ -23,7 +24,7 @@ from pinfill_app.single_instance import SingleInstance
 from pinfill_app.state import Store
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
-from pinfill_app.theme import use_theme
+from pinfill_app.theme import Theme, use_theme
 from pinfill_app.translations import use_language
 from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
@@ -55,6 +56,7 @@ class PinfillApplication(QObject):
         super().__init__()
         self.settings = AppSettings(folder)
         use_theme(self.settings.theme)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme)
         self.client = Client(self)
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
@@ -62,6 +64,7 @@ class PinfillApplication(QObject):
         self._found = FoundModels(self)
         self.updates = make_updates(self.settings)
         self.updates.setParent(self)
+        self._commands = Commands(self.client, self)
         context = Context(
             self.client,
             self.store,
@@ -69,7 +72,7 @@ class PinfillApplication(QObject):
             self.settings,
             self._show_page,
             self.notifications.tell,
-            Commands(self.client, self),
+            self._commands,
             self._found,
             self.updates,
         )
@@ -106,8 +109,9 @@ class PinfillApplication(QObject):
         if self.tray is not None:
             self.tray.hide()
         self.settings.geometry = self.window.saveGeometry()
+        self._commands.stop_all()
+        self.window.hide()  # tables keep their columns then
         self.settings.save()
-        self.window.hide()
         self._found.end_now()
         self.supervisor.stop()
 
@@ -154,6 +158,11 @@ class PinfillApplication(QObject):
     def _on_newer_version(self) -> None:
         if self.updates.newer is not None:
             self.notifications.tell(is_out(self.updates.newer), self.tr("Open Pinfill to see where to get it."))
+
+    def _on_scheme(self) -> None:
+        """The system became light or dark."""
+        if self.settings.theme is Theme.SYSTEM:
+            use_theme(Theme.SYSTEM)
 
     def _on_stopped(self) -> None:
         if self._quitting:

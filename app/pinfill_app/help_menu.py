@@ -30,7 +30,7 @@ class HelpMenu(QMenu):
         self.addAction(self.tr("&Self-test..."), partial(context.show_page, "log", self_test=True))
         self.addAction(self.tr("&Log"), partial(context.show_page, "log"))
         self.addSeparator()
-        self.addAction(self.tr("&About Pinfill"), self._show_about)
+        self.addAction(self.tr("&About Pinfill"), self.show_about)
 
     def show_first_steps(self) -> None:
         """Once at a time."""
@@ -39,6 +39,7 @@ class HelpMenu(QMenu):
             self._first_run.finished.connect(self._on_finished)
         self._first_run.show()
         self._first_run.raise_()
+        self._first_run.activateWindow()
 
     def _show_pages(self) -> None:
         try:
@@ -49,7 +50,7 @@ class HelpMenu(QMenu):
     def _on_finished(self) -> None:
         self._first_run = None
 
-    def _show_about(self) -> None:
+    def show_about(self) -> None:
         words = self.tr("Pinfill {} keeps long prompt prefixes warm, so that they are not prefilled again.")
         licence = self.tr("Licence: Apache-2.0. Nothing leaves this machine unless you ask for it.")
         text = f"{words.format(__version__)}\n\n{licence}"

@@ -20,6 +20,10 @@ class InTurn:
         if not self._running:
             self._next()
 
+    def drop_waiting(self) -> None:
+        """What has begun goes on; nothing else begins."""
+        self._waiting.clear()
+
     def _next(self) -> None:
         self._running = bool(self._waiting)
         if self._running:

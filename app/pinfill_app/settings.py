@@ -115,6 +115,13 @@ class AppSettings:
     def geometry(self, value: QByteArray) -> None:
         self._values.setValue("geometry", value)
 
+    def table(self, name: str) -> str:
+        """How the columns of a table were arranged, as it has written that; empty before it did."""
+        return str(self._values.value(f"tables/{name}", ""))
+
+    def set_table(self, name: str, layout: str) -> None:
+        self._values.setValue(f"tables/{name}", layout)
+
     def save(self) -> None:
         """Writes what was changed now."""
         self._values.sync()

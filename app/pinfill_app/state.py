@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 REMEMBERED_REQUESTS = 500
 SAVINGS_DAYS = 30
 SAVINGS_MILLISECONDS = 5_000  # they are sums over the whole history
+RELEASE_MILLISECONDS = 1_500  # after work that was stopped, until its prefix is asked about again
 PROGRESS_MILLISECONDS = 100  # between two signals about progress
 
 
@@ -58,6 +59,8 @@ class Store(QObject):
         self._refresher.failed.connect(self._on_failed)
         self._progress_timer = QTimer(self, singleShot=True, interval=PROGRESS_MILLISECONDS)
         self._progress_timer.timeout.connect(self.progress_changed)
+        self._release_timer = QTimer(self, singleShot=True, interval=RELEASE_MILLISECONDS)
+        self._release_timer.timeout.connect(lambda: self.reload(Part.STATUS, Part.ENTRIES))
         self._events: dict[str, tuple[type[BaseModel], Callable[[Any], None]]] = {
             "request.started": (manage.RequestStartedEvent, self._on_request_started),
             "request.progress": (manage.RequestProgressEvent, self._on_request_progress),
@@ -94,6 +97,7 @@ class Store(QObject):
         """There is no service to show. What was known of it is forgotten."""
         self._stream.close()
         self._refresher.stop()
+        self._release_timer.stop()
         self._client.connect_to("", None)
         self._forget()
         self._set_connected(False, None)
@@ -139,6 +143,8 @@ class Store(QObject):
     def _on_entries(self, answer: manage.Entries) -> None:
         self.entries, self.entries_at = tuple(answer.entries), time.time()
         self.entries_changed.emit()
+        if any(entry.in_use for entry in self.entries) and not self.running.is_busy:
+            self._release_timer.start()  # no event tells when what was stopped is let go
 
     def _on_requests(self, answer: manage.Requests) -> None:
         self.requests = tuple(answer.requests)

@@ -25,7 +25,12 @@ _SCHEMES = {
     Theme.LIGHT: Qt.ColorScheme.Light,
     Theme.DARK: Qt.ColorScheme.Dark,
 }
-_WITH_BOXES = ("QCheckBox", "QMenu")  # neither draws its ground in the window's colour
+_OUTLINED = (  # none of them draws its ground in the window's colour
+    *("QCheckBox", "QRadioButton", "QMenu", "QPushButton"),
+    *("QLineEdit", "QComboBox", "QAbstractSpinBox", "QPlainTextEdit"),
+)
+READABLE = 4.5  # the contrast of text (WCAG 2.2, 1.4.3)
+_STEPS = 32  # from a faint colour to black or white
 _DARKER = 140  # per cent: what Fusion makes of the window's colour for outlines
 
 
@@ -36,25 +41,73 @@ def use_theme(theme: Theme) -> None:
     QGuiApplication.styleHints().setColorScheme(_SCHEMES[theme])
     if theme is Theme.DARK and not is_dark(QGuiApplication.palette()):  # a platform that has no schemes
         QApplication.setPalette(_dark_palette())
-    outline_boxes()
+    QApplication.setPalette(readable(QGuiApplication.palette()))
+    outline_controls()
 
 
-def outline_boxes() -> None:
-    """Makes the outlines of check boxes clear: Fusion's is a shade of the window, on a dark ground next to nothing.
+def readable(palette: QPalette) -> QPalette:
+    """The palette with clearer colours where text would be faint: Fusion's own for what is disabled, for hints in empty
+    fields, for links and for selected rows are, and those of a desktop may be.
+    """
+    clear, roles = QPalette(palette), QPalette.ColorRole
+    for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive, QPalette.ColorGroup.Disabled):
+        for text, ground in (
+            (roles.WindowText, roles.Window),
+            (roles.Text, roles.Base),
+            (roles.ButtonText, roles.Button),
+            (roles.PlaceholderText, roles.Base),
+            (roles.Link, roles.Base),
+            (roles.LinkVisited, roles.Base),
+            (roles.Highlight, roles.HighlightedText),  # here it is the ground that gives way
+        ):
+            color = clear.color(group, text)
+            if (clearer := readable_on(color, clear.color(group, ground))) != color:
+                clear.setColor(group, text, clearer)
+    return clear
+
+
+def contrast(one: QColor, other: QColor) -> float:
+    """Of two opaque colours, from 1 to 21 (WCAG 2.2)."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(color: QColor) -> float:
+    parts = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _shares(color))
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+
+def readable_on(color: QColor, ground: QColor) -> QColor:
+    """The colour, or the first one on its way to black or white that can be read on the ground."""
+    seen = _mixed(ground, color, color.alphaF())
+    if contrast(seen, ground) >= READABLE:
+        return color
+    far = max(QColor("#000000"), QColor("#ffffff"), key=lambda end: contrast(end, ground))
+    steps = (_mixed(seen, far, step / _STEPS) for step in range(1, _STEPS + 1))
+    return next((step for step in steps if contrast(step, ground) >= READABLE), far)
+
+
+def _mixed(one: QColor, other: QColor, share: float) -> QColor:
+    """`share` of the other, as a screen shows it."""
+    pairs = zip(_shares(one), _shares(other), strict=True)
+    return QColor(*(round(255 * (a * (1 - share) + b * share)) for a, b in pairs))
+
+
+def _shares(color: QColor) -> tuple[float, float, float]:
+    return color.redF(), color.greenF(), color.blueF()
+
+
+def outline_controls() -> None:
+    """Makes the outlines of controls clear: Fusion's is a shade of the window, on a dark ground next to nothing.
 
     Belongs to the palette of the moment, and goes with it.
     """
-    palette = QPalette(QApplication.palette())
+    palette = QPalette()
     for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive, QPalette.ColorGroup.Disabled):
         text, ground = palette.color(group, QPalette.ColorRole.Text), palette.color(group, QPalette.ColorRole.Base)
-        halfway = QColor(*((one + other) // 2 for one, other in zip(_parts(text), _parts(ground), strict=True)))
-        palette.setColor(group, QPalette.ColorRole.Window, halfway.lighter(_DARKER))
-    for name in _WITH_BOXES:
+        palette.setColor(group, QPalette.ColorRole.Window, _mixed(ground, text, 0.5).lighter(_DARKER))
+    for name in _OUTLINED:
         QApplication.setPalette(palette, name)  # type: ignore[arg-type]  # PySide wants str, its stubs bytes
-
-
-def _parts(color: QColor) -> tuple[int, int, int]:
-    return color.red(), color.green(), color.blue()
 
 
 def _dark_palette() -> QPalette:
@@ -63,6 +116,7 @@ def _dark_palette() -> QPalette:
     palette.setColor(QPalette.ColorRole.Base, QColor("#242424"))
     palette.setColor(QPalette.ColorRole.AlternateBase, QColor("#2b2b2b"))
     palette.setColor(QPalette.ColorRole.Highlight, QColor("#2f7fb5"))
+    palette.setColor(QPalette.ColorRole.Accent, QColor("#2f7fb5"))
     palette.setColor(QPalette.ColorRole.HighlightedText, QColor("#ffffff"))
     palette.setColor(QPalette.ColorRole.Link, QColor("#7cb8e8"))
     return palette

@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
 from pinfill_app import units
-from pinfill_app.autostart import AutostartError, autostart
-from pinfill_app.commands import Output
+from pinfill_app.autostart import AutostartError, set_autostart
+from pinfill_app.commands import Command, Output
 from pinfill_app.failure import Failure
 from pinfill_app.refresher import Part
 from pinfill_app.windows.page import Context
@@ -31,6 +31,7 @@ class TrayActions(QObject):
     def __init__(self, context: Context, confirm: Confirm) -> None:
         super().__init__()
         self._context, self._confirm = context, confirm
+        self._reading: dict[str, Command] = {}  # by the pin's name
 
     # -- pins ------------------------------------------------------------------------------------------------------
 
@@ -42,8 +43,18 @@ class TrayActions(QObject):
 
     def refresh(self, pin: Pin) -> None:
         """Reads its files again, in a process of its own, and prefills what has to be."""
-        done = partial(self._on_done, self.tr("{} could not be refreshed").format(pin.name))
-        self._context.commands.run("pins", "refresh", "--no-wait", "--", pin.name, done=done)
+        done = partial(self._on_read, pin)
+        self._reading[pin.name] = self._context.commands.run("pins", "refresh", "--no-wait", "--", pin.name, done=done)
+
+    def is_reading(self, pin: Pin) -> bool:
+        """Whether its files are being read again, because `refresh` was called."""
+        return pin.name in self._reading
+
+    def stop_reading(self, pin: Pin) -> None:
+        """The pin stays as it is."""
+        command = self._reading.pop(pin.name, None)  # the menu may have been open for a while
+        if command is not None:
+            command.stop()
 
     def verify(self, pin: Pin) -> None:
         """Compares it with a cold run, which takes as long as a prefill."""
@@ -88,14 +99,15 @@ class TrayActions(QObject):
 
     def set_autostart(self, wanted: bool) -> None:
         try:
-            if wanted:
-                autostart().turn_on()
-            else:
-                autostart().turn_off()
+            set_autostart(wanted)
         except AutostartError as error:
             self._context.tell(self.tr("Starting with the computer could not be changed"), str(error))
 
     # -- answers ---------------------------------------------------------------------------------------------------
+
+    def _on_read(self, pin: Pin, answer: Output | Failure) -> None:
+        self._reading.pop(pin.name, None)
+        self._on_done(self.tr("{} could not be refreshed").format(pin.name), answer)
 
     def _on_done(self, title: str, answer: BaseModel | Output | Failure) -> None:
         if isinstance(answer, Failure):

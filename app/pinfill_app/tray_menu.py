@@ -14,6 +14,7 @@ from pinfill_app.autostart import autostart
 from pinfill_app.service_state import ServiceState
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.windows.page import Context
+from pinfill_app.windows.prefixes_stop import can_stop
 from pinfill_app.wording import pin_word, provider_word, state_word
 from pinfill_service.api.schemas.manage import Pin, RequestSummary
 
@@ -97,7 +98,12 @@ class TrayMenu(QMenu):
         menu = self._submenu(f"{_short(pin.name)} - {self._about(pin)}")
         use = _add(menu, self.tr("Use (copy model name)"), partial(self._actions.use, pin))
         use.setEnabled(pin.use_as is not None)
-        _add(menu, self.tr("Refresh"), partial(self._actions.refresh, pin))
+        if can_stop(pin):
+            _add(menu, self.tr("Stop prefilling"), partial(self._context.show_page, "prefixes", stop=pin.name))
+        if self._actions.is_reading(pin):
+            _add(menu, self.tr("Stop reading its files"), partial(self._actions.stop_reading, pin))
+        else:
+            _add(menu, self.tr("Refresh"), partial(self._actions.refresh, pin))
         _add(menu, self.tr("Verify"), partial(self._actions.verify, pin))
         _add(menu, self.tr("Unpin..."), partial(self._actions.unpin, pin))
 

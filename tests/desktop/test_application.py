@@ -17,16 +17,14 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.application import PinfillApplication
 from pinfill_app.discovery import running_service
 from pinfill_app.failure import Failure
-from pinfill_app.plan import make_plan
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
-from pinfill_app.supervision_limits import Limits
 from pinfill_app.windows.page import Page
 from pinfill_service.api.schemas.manage import Pin, PinCreate
-from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, is_alive, scripted, unused_port
+from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, is_alive, scripted
 from tests.support.models import LLAMA
+from tests.support.real_app import prepare_service, running
 
-CALM = Limits(probe=500, first_probe=50)
 TEXT = "A rubric. " * 20
 
 
@@ -50,21 +48,13 @@ class OtherPage(HomePage):
 
 @pytest.fixture
 def real(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PINFILL_MODEL", str(LLAMA))
-    monkeypatch.setenv("PINFILL_PORT", str(unused_port()))
-    monkeypatch.setenv("PINFILL_API_KEY", "a-key-for-tests")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(os.path.abspath, sys.path)))  # the service has its own folder
+    prepare_service(monkeypatch)
 
 
 @pytest.fixture
 def application(qtbot: QtBot, home: Path) -> Iterator[PinfillApplication]:
-    made = PinfillApplication(home, lambda: make_plan("info"), CALM, [HomePage, OtherPage])
-    yield made
-    made.quit()
-    qtbot.waitUntil(lambda: made.supervisor.state is ServiceState.STOPPED, timeout=LIMIT_MILLISECONDS)
-    made.window.deleteLater()
-    made.menu.deleteLater()
-    made.deleteLater()
+    with running(qtbot, home, [HomePage, OtherPage]) as made:
+        yield made
 
 
 def texts(menu: QMenu) -> list[str]:

@@ -7,9 +7,24 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPalette
-from PySide6.QtWidgets import QApplication, QCheckBox, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from pinfill_app import icons
@@ -19,17 +34,21 @@ from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
-from pinfill_app.theme import Theme, cached_color, failure_color, is_dark, processed_color, use_theme
+from pinfill_app.theme import Theme, cached_color, failure_color, is_dark, processed_color, readable, use_theme
 from pinfill_app.tray import Tray
 from pinfill_app.tray_icon import SIZES, Look, Sign, draw
 from pinfill_app.widgets.cached_bar import CachedBar
 from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.widgets.form import Note
+from pinfill_app.widgets.plain_view import DiffColors, PlainView
+from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.notices import Notice, Notices
 from pinfill_service.api.schemas.manage import PinProgressEvent, Status
 from pinfill_service.resources import resource
 from tests.support import fake_service
 from tests.support.desktop import QUICK, scripted
 
+role = QPalette.ColorRole
 LOOKS = [Look(sign) for sign in Sign] + [Look(Sign.READY, percent) for percent in (0, 50, 100)]
 PANELS = {"light": QColor("#f2f2f2"), "dark": QColor("#202020")}
 
@@ -180,6 +199,102 @@ def test_settings_are_kept_and_nonsense_is_the_default(qtbot: QtBot, home: Path)
     fresh = AppSettings(home)
     fresh._values.sync()
     assert (fresh.theme, fresh.log_level, fresh.geometry.isEmpty()) == (Theme.SYSTEM, "info", True)
+
+
+TEXTS = [  # and what they stand on
+    *((role.WindowText, role.Window), (role.Text, role.Base), (role.ButtonText, role.Button)),
+    *((role.HighlightedText, role.Highlight), (role.PlaceholderText, role.Base)),
+    *((role.Link, role.Base), (role.LinkVisited, role.Base)),
+]
+
+
+def faint(palette: QPalette) -> list[str]:
+    """Which texts cannot be read."""
+    found = []
+    for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive, QPalette.ColorGroup.Disabled):
+        for text, below in TEXTS:
+            ground = palette.color(group, below)
+            if contrast(on_ground(palette.color(group, text), ground), ground) < 4.5:
+                found.append(f"{group.name} {text.name}")
+    return found
+
+
+def on_ground(color: QColor, ground: QColor) -> QColor:
+    image = QImage(1, 1, QImage.Format.Format_RGB32)
+    image.fill(ground)
+    painter = QPainter(image)
+    painter.fillRect(image.rect(), color)
+    painter.end()
+    return image.pixelColor(0, 0)
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+def test_no_text_is_faint_whether_it_is_disabled_selected_a_hint_or_a_link(qtbot: QtBot, theme: Theme) -> None:
+    use_theme(theme)
+    assert faint(QApplication.palette()) == []
+    link, window = QApplication.palette().link().color(), QApplication.palette().window().color()
+    assert contrast(link, window) >= 4.5
+
+
+colors = st.integers(0, 0xFFFFFF).map(QColor.fromRgb)
+
+
+@given(st.tuples(colors, colors, colors, colors, colors))
+def test_a_desktop_with_faint_colours_is_made_readable(qapp: QApplication, chosen: tuple[QColor, ...]) -> None:
+    palette = QPalette(*chosen[:2])
+    for role_, color in zip((role.Base, role.Highlight, role.HighlightedText), chosen[2:], strict=True):
+        palette.setColor(role_, color)
+    made = readable(palette)
+    assert faint(made) == [] and readable(made) == made
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+def test_every_line_of_a_difference_can_be_read(qtbot: QtBot, theme: Theme) -> None:
+    use_theme(theme)
+    view = PlainView("What changes")
+    qtbot.addWidget(view)
+    colors = DiffColors(view)
+    view.show_text("--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same")
+    ground, block, seen = view.palette().color(role.Base), view.document().begin(), set[str]()
+    colors.rehighlight()
+    while block.isValid():
+        for part in block.layout().formats():
+            color = part.format.foreground().color()
+            seen.add(color.name())
+            assert contrast(on_ground(color, ground), ground) >= 4.5, block.text()
+        block = block.next()
+    assert len(seen) == 3
+
+
+def test_notes_and_primary_buttons_follow_the_theme(qtbot: QtBot) -> None:
+    use_theme(Theme.DARK)
+    page, note, button = QWidget(), Note("Explains it."), PrimaryButton("Pin")
+    qtbot.addWidget(page)
+    layout = QVBoxLayout(page)
+    layout.addWidget(note)
+    layout.addWidget(button)
+    page.show()
+    for theme in (Theme.LIGHT, Theme.DARK, Theme.LIGHT):
+        use_theme(theme)
+        QApplication.processEvents()
+        palette, window = note.palette(), QApplication.palette().color(role.Window)
+        assert contrast(on_ground(palette.color(role.WindowText), window), window) >= 4.5
+        palette = button.palette()
+        assert contrast(palette.color(role.ButtonText), palette.color(role.Button)) >= 4.5
+        assert button.palette().color(role.Base) == QApplication.palette().color(role.Base)
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+@pytest.mark.parametrize("kind", [QLineEdit, QComboBox, QSpinBox, QPlainTextEdit, QPushButton, QRadioButton])
+def test_it_is_seen_where_a_control_ends(qtbot: QtBot, theme: Theme, kind: type[QWidget]) -> None:
+    use_theme(theme)
+    page, control = QWidget(), kind()
+    qtbot.addWidget(page)
+    QVBoxLayout(page).addWidget(control)
+    page.resize(page.sizeHint())
+    image, ground = page.grab().toImage(), QApplication.palette().window().color()
+    middle = [image.pixelColor(x, image.height() // 2) for x in range(image.width() // 2)]
+    assert max(contrast(pixel, ground) for pixel in middle) >= 3  # WCAG 2.2, 1.4.11
 
 
 @pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QPlainTextEdit
+from PySide6.QtWidgets import QMenu, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.failure import Failure, FailureKind
@@ -161,8 +161,9 @@ def test_the_beginning_of_a_request_is_pinned_up_to_a_segment(qtbot: QtBot, acti
     actions[1].trigger()
     assert activity.pages == [("prefixes", {"pin_request": "slow", "up_to": "message 1 (user)"})]
     activity.page.view.menu_asked.emit(QPoint(0, 0))
-    assert activity.page.detail.menu.isVisible()
-    activity.page.detail.menu.close()
+    (menu,) = (each for each in activity.page.findChildren(QMenu) if each.isVisible())
+    assert set(actions) < set(menu.actions()) and menu.actions()[-1].text() == "Columns"
+    menu.close()
 
 
 def test_a_long_conversation_offers_its_first_segments_and_all_the_others(qtbot: QtBot, activity: Activity) -> None:

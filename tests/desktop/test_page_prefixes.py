@@ -23,8 +23,9 @@ from pinfill_app.theme import cached_color
 from pinfill_app.widgets.memory_bar import MemoryBar
 from pinfill_app.windows.pin_files_dialog import PinFilesDialog
 from pinfill_app.windows.prefixes_removal import Removals
-from pinfill_service.api.schemas.manage import Evicted, RequestSummary, Unpinned, VerifyReport
-from tests.support.prefixes import Asked, Shown, english, entry, pin, request, shown, source
+from pinfill_service.api.schemas.manage import Evicted, Unpinned, VerifyReport
+from tests.support.pages import Asked, english, request, status
+from tests.support.prefixes import Shown, entry, pin, shown, source
 
 KEY = Qt.Key
 PLAIN, CONTROL = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier
@@ -41,7 +42,7 @@ def refused(words: str, code: str | None = None) -> Failure:
 
 
 def answers(on: Shown, method: str, what: str, answer: BaseModel | Output | Failure) -> None:
-    on.script.answers[method, what] = lambda _: answer
+    on.client.answers[method, what] = lambda _: answer
 
 
 def press(on: Shown, key: Qt.Key, modifier: Qt.KeyboardModifier = PLAIN) -> None:
@@ -69,7 +70,7 @@ def said(on: Shown) -> dict[str, str]:
 def test_an_empty_page_says_what_to_do(qtbot: QtBot, on: Shown) -> None:
     assert on.page.empty.words.startswith("Nothing pinned yet. Drop a document here")
     assert buttons(on.page.empty) == ["Pin a document...", "Pin a prompt..."]
-    on.load(None)
+    on.have(status=status(None))
     assert on.page.empty.words.startswith("No model is loaded.")
     click(qtbot, on.page.empty, "Choose a model")
     assert on.pages == [("models", {})]
@@ -80,7 +81,7 @@ def test_an_empty_page_says_what_to_do(qtbot: QtBot, on: Shown) -> None:
     assert "not running (failed)" in on.page.empty.words
     qtbot.waitUntil(lambda: buttons(on.page.empty) == ["Start the service"])
     on.say(ServiceState.READY)
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     assert not on.page.empty.isVisible() and on.page.view.isVisible() and on.page.detail.isVisible()
     on.page.bar.search.setText("nowhere")
     assert on.page.empty.words == 'Nothing here has all of these words: "nowhere".'
@@ -90,24 +91,24 @@ def test_an_empty_page_says_what_to_do(qtbot: QtBot, on: Shown) -> None:
 
 def test_selection_current_row_and_scroll_position_survive_refreshes(qtbot: QtBot, on: Shown) -> None:
     entries = [entry(str(number), f"prompt {number}") for number in range(200)]
-    on.have([pin("a")], entries)
+    on.have_prefixes([pin("a")], entries)
     on.select("prompt 120", "prompt 121")
     bar = on.page.view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     at = bar.value()
     assert at > 0
     gone = [each.model_copy(update={"hits": each.hits + 1}) for each in entries if each.id != "150"]
-    on.have([pin("a"), pin("b")], gone)
+    on.have_prefixes([pin("a"), pin("b")], gone)
     assert [row.name for row in on.page.view.selected_rows] == ["prompt 120", "prompt 121"]
     assert on.page.view.currentIndex().data() == "prompt 121"
     assert bar.value() == at
-    on.have(entries=[each for each in gone if each.id != "120"])
+    on.have_prefixes(entries=[each for each in gone if each.id != "120"])
     assert [row.name for row in on.page.view.selected_rows] == ["prompt 121"]
 
 
 def test_a_hidden_page_does_nothing_until_it_is_shown(qtbot: QtBot, on: Shown) -> None:
     on.page.hide()
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     assert on.names == []
     on.page.show()
     assert on.names == ["a"]
@@ -116,7 +117,7 @@ def test_a_hidden_page_does_nothing_until_it_is_shown(qtbot: QtBot, on: Shown) -
 def test_the_details_say_what_the_selected_prefix_is_and_offer_what_can_be_done(qtbot: QtBot, on: Shown) -> None:
     rubric = pin("rubric", sources=[source("/a/v3.md"), source("/a/w.md")], shared_tokens=310, state="stale")
     other = pin("other", use_as=None, model="qwen3")
-    on.have([rubric, other], [entry("1", "You are Goose"), entry("2", "busy", in_use=True)])
+    on.have_prefixes([rubric, other], [entry("1", "You are Goose"), entry("2", "busy", in_use=True)])
     offered = {}
     for name in ("rubric", "other", "You are Goose", "busy"):
         on.select(name)
@@ -134,7 +135,7 @@ def test_the_details_say_what_the_selected_prefix_is_and_offer_what_can_be_done(
 
 
 def test_light_and_dark_repaint_icons(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
 
     def color() -> int:
         icon = on.page.table.index(0, Column.NAME).data(Qt.ItemDataRole.DecorationRole)
@@ -167,7 +168,7 @@ def test_the_memory_bar_says_its_numbers_and_is_gone_without_a_model(qtbot: QtBo
         return sum(pixel == color for pixel in row) / len(row)
 
     assert share(cached_color(bar.palette())) == pytest.approx(412 / 2_000, abs=0.01)
-    on.load(None)
+    on.have(status=status(None))
     assert not bar.isVisible()
 
 
@@ -175,10 +176,14 @@ def test_the_memory_bar_says_its_numbers_and_is_gone_without_a_model(qtbot: QtBo
 
 
 def test_everything_can_be_reached_with_the_keyboard(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     on.select("a")
     QTest.keyClick(on.page, KEY.Key_F, CONTROL)
     assert on.page.bar.search.hasFocus()
+    on.page.view.clearSelection()
+    QTest.keyClick(on.page.bar.search, KEY.Key_Return)
+    assert on.page.view.hasFocus() and [row.name for row in on.page.view.selected_rows] == ["a"]
+    QTest.keyClick(on.page, KEY.Key_F, CONTROL)
     reached = set()
     for _ in range(12):
         QTest.keyClick(QApplication.focusWidget(), KEY.Key_Tab)
@@ -188,7 +193,7 @@ def test_everything_can_be_reached_with_the_keyboard(qtbot: QtBot, on: Shown) ->
 
 
 def test_the_menu_key_opens_a_menu_with_what_is_possible(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a", sources=[source("/a/b.md")])], [entry("1", "one")])
+    on.have_prefixes([pin("a", sources=[source("/a/b.md")])], [entry("1", "one")])
     opened = []
     for name in ("a", "one"):
         on.select(name)
@@ -206,7 +211,7 @@ def test_the_menu_key_opens_a_menu_with_what_is_possible(qtbot: QtBot, on: Shown
 
 
 def test_columns_can_be_chosen(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     assert on.page.view.isColumnHidden(Column.SOURCE)
     menu = on.page.view.columns_menu(on.page)
     next(action for action in menu.actions() if action.text() == "Source").trigger()
@@ -217,7 +222,7 @@ def test_columns_can_be_chosen(qtbot: QtBot, on: Shown) -> None:
 
 
 def test_a_model_name_is_copied(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     on.select("a")
     press(on, KEY.Key_C, CONTROL)
     assert QGuiApplication.clipboard().text() == "smollm2-135m@a"
@@ -228,8 +233,8 @@ def test_a_model_name_is_copied(qtbot: QtBot, on: Shown) -> None:
     ("typed", "sent"), [("essays", "essays"), ("Essay rubric, v3!", "Essay-rubric-v3"), ("Über", "Uber"), ("a", None)]
 )
 def test_a_pin_is_renamed_in_its_row(qtbot: QtBot, on: Shown, typed: str, sent: str | None) -> None:
-    on.script.answers["PATCH", "pins"] = lambda asked: pin(str(asked.body["name"]))
-    on.have([pin("a")])
+    on.client.answers["PATCH", "pins"] = lambda asked: pin(str(asked.body["name"]))
+    on.have_prefixes([pin("a")])
     on.select("a")
     press(on, KEY.Key_F2)
     editor = on.page.view.findChild(QLineEdit)
@@ -237,28 +242,28 @@ def test_a_pin_is_renamed_in_its_row(qtbot: QtBot, on: Shown, typed: str, sent: 
     QTest.keyClick(editor, KEY.Key_Return)
     qtbot.waitUntil(lambda: on.page.view.state() is not on.page.view.State.EditingState)
     if sent is None:
-        assert on.script.changes() == []
+        assert on.client.changes() == []
     else:
         qtbot.waitUntil(lambda: "renamed" in said(on))
-        assert Asked("PATCH", ("pins", "a"), {"name": sent}) in on.script.asked
+        assert Asked("PATCH", ("pins", "a"), {"name": sent}) in on.client.asked
         assert f"smollm2-135m@{sent}" in said(on)["renamed"]
 
 
 def test_a_name_of_no_letters_is_refused_with_the_reason(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     on.page.table.rename_asked.emit("a", "评分标准")
-    assert "needs Latin letters or digits" in said(on)["failure"] and on.script.changes() == []
+    assert "needs Latin letters or digits" in said(on)["failure"] and on.client.changes() == []
 
 
 def test_pins_are_refreshed_one_after_another_by_a_process_that_reads_their_files(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("-a", sources=[source("/x")]), pin("b"), pin("c", sources=[source("/y")])])
+    on.have_prefixes([pin("-a", sources=[source("/x")]), pin("b"), pin("c", sources=[source("/y")])])
     answers(on, "RUN", "pins", refused("/x is gone. Put it back."))
     answers(on, "POST", "pins", pin("b"))
     on.page.view.selectAll()
     press(on, KEY.Key_F5)
-    assert len(on.script.changes()) == 1
-    qtbot.waitUntil(lambda: len(on.script.changes()) == 3)
-    assert on.script.changes() == [
+    assert len(on.client.changes()) == 1
+    qtbot.waitUntil(lambda: len(on.client.changes()) == 3)
+    assert on.client.changes() == [
         ("RUN", "pins", "refresh", "--no-wait", "--", "-a"),
         ("POST", "pins", "b", "refresh"),
         ("RUN", "pins", "refresh", "--no-wait", "--", "c"),
@@ -283,8 +288,8 @@ def test_verifying_tells_the_outcome_of_each(qtbot: QtBot, on: Shown) -> None:
             cached_seconds=0.1,
         )
 
-    on.script.answers["POST", "pins"] = report
-    on.have([pin("a"), pin("b"), pin("c")])
+    on.client.answers["POST", "pins"] = report
+    on.have_prefixes([pin("a"), pin("b"), pin("c")])
     on.page.view.selectAll()
     on.page.actions_of_rows.verify.trigger()
     assert said(on)["verify"].startswith("Comparing a with a cold run")
@@ -298,11 +303,11 @@ def test_verifying_tells_the_outcome_of_each(qtbot: QtBot, on: Shown) -> None:
 
 def test_refreshing_by_itself_is_turned_on_for_all_that_are_selected(qtbot: QtBot, on: Shown) -> None:
     answers(on, "PATCH", "pins", pin("a"))
-    on.have([pin("a", sources=[source("/x")], auto_refresh=True), pin("b", sources=[source("/y")]), pin("c")])
+    on.have_prefixes([pin("a", sources=[source("/x")], auto_refresh=True), pin("b", sources=[source("/y")]), pin("c")])
     on.page.view.selectAll()
     assert not on.page.actions_of_rows.auto_refresh.isChecked()
     on.page.actions_of_rows.auto_refresh.trigger()
-    assert on.script.asked == [Asked("PATCH", ("pins", name), {"auto_refresh": True}) for name in ("a", "b")]
+    assert on.client.asked == [Asked("PATCH", ("pins", name), {"auto_refresh": True}) for name in ("a", "b")]
 
 
 def test_revealing_opens_the_folder_and_says_when_the_file_is_gone(
@@ -316,7 +321,7 @@ def test_revealing_opens_the_folder_and_says_when_the_file_is_gone(
     there = tmp_path / "there.md"
     there.write_text("x")
     sources = {"there": str(there), "gone": str(tmp_path / "gone.md"), "relative": "there.md"}
-    on.have([pin(name, sources=[source(path)]) for name, path in sources.items()])
+    on.have_prefixes([pin(name, sources=[source(path)]) for name, path in sources.items()])
     for name in sources:
         on.select(name)
         on.page.actions_of_rows.reveal.trigger()
@@ -340,8 +345,8 @@ def gone(asked: Asked) -> BaseModel:
 def removing(on: Shown) -> Shown:
     """Two pins and three entries, one of them in use; whatever is asked to go, goes."""
     for method, what in (("DELETE", "pins"), ("DELETE", "entries"), ("POST", "entries")):
-        on.script.answers[method, what] = gone
-    on.have([pin("a"), pin("b")], [entry("1", "one"), entry("2", "two"), entry("3", "three", in_use=True)])
+        on.client.answers[method, what] = gone
+    on.have_prefixes([pin("a"), pin("b")], [entry("1", "one"), entry("2", "two"), entry("3", "three", in_use=True)])
     return on
 
 
@@ -359,9 +364,9 @@ def test_nothing_is_sent_while_it_can_be_undone_and_undo_leaves_everything(qtbot
     assert states == {"a": "unpinned soon", "b": "warm", "one": "evicted soon", "two": "cached", "three": "in use"}
     press(on, KEY.Key_Z, CONTROL)
     assert on.page.removals.leaving == frozenset() and "removal" not in said(on)
-    assert on.script.changes() == [] and on.page.table.index(0, Column.STATE).data() == "warm"
+    assert on.client.changes() == [] and on.page.table.index(0, Column.STATE).data() == "warm"
     on.page.removals.send()
-    assert on.script.changes() == []
+    assert on.client.changes() == []
 
 
 def test_after_a_while_it_is_sent(qtbot: QtBot, removing: Shown) -> None:
@@ -369,7 +374,7 @@ def test_after_a_while_it_is_sent(qtbot: QtBot, removing: Shown) -> None:
     quick = Removals(on.context, on.page.notices, seconds=0.02)
     quick.start(on.page.table.rows[:1])
     assert "a will be unpinned in 0.02 s. Your files stay" in said(on)["removal"]
-    qtbot.waitUntil(lambda: on.script.changes() == [("DELETE", "pins", "a")])
+    qtbot.waitUntil(lambda: on.client.changes() == [("DELETE", "pins", "a")])
     qtbot.waitUntil(lambda: "removal" not in said(on))
 
 
@@ -378,7 +383,7 @@ def test_the_next_removal_sends_the_one_before(qtbot: QtBot, removing: Shown) ->
     for name in ("a", "one"):
         on.select(name)
         press(on, KEY.Key_Delete)
-    qtbot.waitUntil(lambda: on.script.changes() == [("DELETE", "pins", "a")])
+    qtbot.waitUntil(lambda: on.client.changes() == [("DELETE", "pins", "a")])
     assert on.page.removals.leaving == {("entry", "1")}
 
 
@@ -388,25 +393,25 @@ def test_what_is_gone_by_then_is_not_asked_for_and_all_that_is_unpinned_goes_at_
     on = removing
     on.page.view.selectAll()
     press(on, KEY.Key_Delete)
-    on.have([pin("b")])
+    on.have_prefixes([pin("b")])
     on.page.removals.send()
-    qtbot.waitUntil(lambda: len(on.script.changes()) == 2)
-    assert on.script.changes() == [("POST", "entries", "evict-unpinned"), ("DELETE", "pins", "b")]
+    qtbot.waitUntil(lambda: len(on.client.changes()) == 2)
+    assert on.client.changes() == [("POST", "entries", "evict-unpinned"), ("DELETE", "pins", "b")]
 
 
 def test_of_many_the_selected_ones_go_one_by_one_and_refusals_are_told_once(qtbot: QtBot, removing: Shown) -> None:
     on = removing
-    on.have(entries=[entry(str(number), f"e{number}") for number in range(6)])
+    on.have_prefixes(entries=[entry(str(number), f"e{number}") for number in range(6)])
     refusals = {
         "1": refused("The entry 1 is part of a pin, or in use.", "entry_protected"),
         "2": refused("gone", "entry_not_found"),
     }
-    on.script.answers["DELETE", "entries"] = lambda asked: refusals.get(asked.path[1], Evicted(entries=1))
+    on.client.answers["DELETE", "entries"] = lambda asked: refusals.get(asked.path[1], Evicted(entries=1))
     on.select("e0", "e1", "e2", "e3")
     press(on, KEY.Key_Delete)
     on.page.removals.send()
     qtbot.waitUntil(lambda: "refusals" in said(on))
-    assert on.script.changes() == [("DELETE", "entries", str(number)) for number in range(4)]
+    assert on.client.changes() == [("DELETE", "entries", str(number)) for number in range(4)]
     assert said(on)["refusals"] == "1 of 4 could not be given up. The entry 1 is part of a pin, or in use."
 
 
@@ -452,7 +457,7 @@ def test_what_is_not_on_this_machine_is_not_taken(qtbot: QtBot, on: Shown) -> No
 
 
 def test_the_tray_and_other_pages_open_what_they_hint_at(qtbot: QtBot, on: Shown) -> None:
-    on.have([pin("a"), pin("b")])
+    on.have_prefixes([pin("a"), pin("b")])
     on.page.shown(select="b")
     assert [row.name for row in on.page.view.selected_rows] == ["b"]
     on.page.bar.search.setFocus()
@@ -462,9 +467,9 @@ def test_the_tray_and_other_pages_open_what_they_hint_at(qtbot: QtBot, on: Shown
 
 def test_recent_requests_are_offered(qtbot: QtBot, on: Shown) -> None:
     assert on.page.bar.requests_menu(QMenu(on.page)).isEmpty()
-    on.store.requests = tuple(RequestSummary(**request(f"r{number}", client="a&b")) for number in range(30))
+    on.store.requests = tuple(request(f"r{number}", client="a&b") for number in range(30))
     asked: list[Any] = []
-    on.script.answers["GET", "requests"] = lambda ask: asked.append(ask.path) or refused("It is gone. Send it again.")
+    on.client.answers["GET", "requests"] = lambda ask: asked.append(ask.path) or refused("It is gone. Send it again.")
     menu = on.page.bar.requests_menu(QMenu(on.page))
     assert len(menu.actions()) == 10 and "a&&b - 12,452 tokens" in menu.actions()[0].text()
     menu.actions()[3].trigger()

@@ -22,7 +22,8 @@ from pinfill_app.windows.pin_files_dialog import PinFilesDialog
 from pinfill_app.windows.pin_prefix_dialogs import PinEntryDialog, PinRequestDialog
 from pinfill_app.windows.pin_text_dialog import PinTextDialog
 from pinfill_service.api.schemas.manage import RequestDetail, RequestSegment
-from tests.support.prefixes import Asked, Shown, english, entry, pin, request, shown
+from tests.support.pages import Asked, english, request
+from tests.support.prefixes import Shown, entry, pin, shown
 
 D = TypeVar("D", bound=PinDialog)
 
@@ -91,14 +92,14 @@ def test_a_suggestion_gives_way_to_what_a_person_types(qtbot: QtBot, on: Shown) 
     ("typed", "words"), [("", "Give it a name"), ("评分", "Latin letters"), ("RUBRIC", "There is a pin rubric already")]
 )
 def test_a_name_that_cannot_be_is_explained(qtbot: QtBot, on: Shown, typed: str, words: str) -> None:
-    on.have([pin("rubric")])
+    on.have_prefixes([pin("rubric")])
     on.page.pinning.text("Some text")
     dialog = opened(on, PinTextDialog)
     name_field(dialog).setText(typed)
     assert words in hint(dialog) and not button(dialog, "Pin").isEnabled()
     dialog.accept()
-    assert dialog.isVisible() and on.script.changes() == []
-    on.have([])
+    assert dialog.isVisible() and on.client.changes() == []
+    on.have_prefixes([])
     name_field(dialog).setText("rubric")
     assert button(dialog, "Pin").isEnabled()
     dialog.reject()
@@ -108,20 +109,20 @@ def test_a_name_that_cannot_be_is_explained(qtbot: QtBot, on: Shown, typed: str,
 
 
 def test_a_text_is_pinned_and_its_row_is_selected_once_it_is_there(qtbot: QtBot, on: Shown) -> None:
-    on.script.answers["POST", "pins"] = lambda asked: pin(str(asked.body["name"]))
+    on.client.answers["POST", "pins"] = lambda asked: pin(str(asked.body["name"]))
     on.page.pinning.text("  Grade it.\n")
     dialog = opened(on, PinTextDialog)
     assert "12 characters" in hint(dialog)
     press_pin(dialog)
-    assert on.script.asked == [Asked("POST", ("pins",), {"name": "grade-it", "text": "  Grade it.\n"})]
+    assert on.client.asked == [Asked("POST", ("pins",), {"name": "grade-it", "text": "  Grade it.\n"})]
     qtbot.waitUntil(lambda: "pin" not in on.page.notices.texts)
-    on.have([pin("a"), pin("grade-it", state="queued")])
+    on.have_prefixes([pin("a"), pin("grade-it", state="queued")])
     qtbot.waitUntil(lambda: [row.name for row in on.page.view.selected_rows] == ["grade-it"])
 
 
 def test_a_refusal_is_told_and_what_was_typed_is_not_lost(qtbot: QtBot, on: Shown) -> None:
     why = "The pin has 9,000 tokens. The model's context is 8,192 tokens: shorten it."
-    on.script.answers["POST", "pins"] = lambda _: Failure(FailureKind.REFUSED, why, 400)
+    on.client.answers["POST", "pins"] = lambda _: Failure(FailureKind.REFUSED, why, 400)
     on.page.pinning.text("Long text")
     press_pin(opened(on, PinTextDialog))
     qtbot.waitUntil(lambda: "pin" in on.page.notices.texts)
@@ -148,7 +149,7 @@ def test_an_empty_text_and_one_that_is_far_too_long_cannot_be_pinned(
 
 
 def test_the_clipboard_is_pinned_with_its_key(qtbot: QtBot, on: Shown, tmp_path: Path) -> None:
-    on.have([pin("a")])
+    on.have_prefixes([pin("a")])
     QGuiApplication.clipboard().setText("From the clipboard")
     on.page.view.setFocus()
     QTest.keyClick(on.page.view, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
@@ -160,8 +161,8 @@ def test_the_clipboard_is_pinned_with_its_key(qtbot: QtBot, on: Shown, tmp_path:
 
 
 def test_an_entry_is_pinned(qtbot: QtBot, on: Shown) -> None:
-    on.script.answers["POST", "pins"] = lambda asked: pin(str(asked.body["name"]))
-    on.have([], [entry("e1", "You are <b>Goose</b>")])
+    on.client.answers["POST", "pins"] = lambda asked: pin(str(asked.body["name"]))
+    on.have_prefixes([], [entry("e1", "You are <b>Goose</b>")])
     on.select("You are <b>Goose</b>")
     on.page.actions_of_rows.pin.trigger()
     dialog = opened(on, PinEntryDialog)
@@ -169,13 +170,13 @@ def test_an_entry_is_pinned(qtbot: QtBot, on: Shown) -> None:
     (shown_words,) = [label for label in labels if "<b>" in label.text()]
     assert shown_words.textFormat() is Qt.TextFormat.PlainText
     press_pin(dialog)
-    assert on.script.asked == [Asked("POST", ("pins",), {"name": "you-are-b-goose-b", "entry_id": "e1"})]
+    assert on.client.asked == [Asked("POST", ("pins",), {"name": "you-are-b-goose-b", "entry_id": "e1"})]
 
 
 def detail(*labels: str, can_be_pinned: bool = True) -> RequestDetail:
     segments = [RequestSegment(label=label, tokens=100) for label in labels]
     more: dict[str, Any] = {"text": "x", "compared_with": None, "compared_text": None, "can_be_pinned": can_be_pinned}
-    return RequestDetail(**request("r1"), segments=segments, **more)
+    return RequestDetail(**request("r1").model_dump(), segments=segments, **more)
 
 
 CONVERSATION = ("system", "tools", "message 1 (user)", "message 2 (assistant)", "message 3 (user)", "generation prompt")
@@ -194,19 +195,19 @@ CONVERSATION = ("system", "tools", "message 1 (user)", "message 2 (assistant)", 
 def test_a_request_is_pinned_up_to_a_segment(
     qtbot: QtBot, on: Shown, labels: tuple[str, ...], up_to: str | None, chosen: str, name: str
 ) -> None:
-    on.script.answers["GET", "requests"] = lambda _: detail(*labels)
-    on.script.answers["POST", "pins"] = lambda asked: pin(str(asked.body["name"]))
+    on.client.answers["GET", "requests"] = lambda _: detail(*labels)
+    on.client.answers["POST", "pins"] = lambda asked: pin(str(asked.body["name"]))
     on.page.shown(pin_request="r1", up_to=up_to)
     qtbot.waitUntil(lambda: bool(on.page.findChildren(PinRequestDialog)))
     dialog = opened(on, PinRequestDialog)
     listed = dialog.findChild(QListWidget)
     assert listed.item(listed.count() - 1).text() == f"{labels[-2]} - {100 * (len(labels) - 1)} tokens"
     press_pin(dialog)
-    assert on.script.asked[-1].body == {"name": name, "request_id": "r1", "up_to": chosen}
+    assert on.client.asked[-1].body == {"name": name, "request_id": "r1", "up_to": chosen}
 
 
 def test_a_request_that_is_not_remembered_says_so(qtbot: QtBot, on: Shown) -> None:
-    on.script.answers["GET", "requests"] = lambda _: detail(*CONVERSATION, can_be_pinned=False)
+    on.client.answers["GET", "requests"] = lambda _: detail(*CONVERSATION, can_be_pinned=False)
     on.page.shown(pin_request="r1")
     qtbot.waitUntil(lambda: "pin" in on.page.notices.texts)
     assert "Send it again, then pin it" in on.page.notices.texts["pin"]
@@ -238,7 +239,7 @@ def command(name: str, *paths: Path, auto: bool = False) -> tuple[str, ...]:
 
 
 def test_files_are_put_in_order_named_and_read_by_a_process_of_their_own(qtbot: QtBot, on: Shown, folder: Path) -> None:
-    on.script.answers["RUN", "pin"] = lambda _: Output("")
+    on.client.answers["RUN", "pin"] = lambda _: Output("")
     dialog = files_dialog(qtbot, on, folder / "b.md", folder / "a.md", folder / "inside", folder / "b.md")
     listed = dialog.findChild(QListWidget)
     assert [listed.item(row).text().split(" - ")[:2] for row in range(listed.count())] == [
@@ -256,7 +257,7 @@ def test_files_are_put_in_order_named_and_read_by_a_process_of_their_own(qtbot: 
     dialog.findChild(QCheckBox).click()
     press_pin(dialog)
     paths = folder / "a.md", folder / "b.md", folder / "inside"
-    assert on.script.changes() == [command("My-rubric", *paths, auto=True)]
+    assert on.client.changes() == [command("My-rubric", *paths, auto=True)]
     assert on.page.notices.texts["pin"] == "Reading 3 files for My-rubric."
     qtbot.waitUntil(lambda: "pin" not in on.page.notices.texts)
 
@@ -264,7 +265,7 @@ def test_files_are_put_in_order_named_and_read_by_a_process_of_their_own(qtbot: 
 def test_a_file_with_a_name_like_an_option_is_a_file(qtbot: QtBot, on: Shown, folder: Path) -> None:
     dialog = files_dialog(qtbot, on, folder / "-c.md")
     press_pin(dialog)
-    assert on.script.changes() == [command("c", folder / "-c.md")]
+    assert on.client.changes() == [command("c", folder / "-c.md")]
 
 
 def test_what_cannot_be_looked_at_is_told_and_the_rest_can_be_pinned(qtbot: QtBot, on: Shown, folder: Path) -> None:
@@ -289,7 +290,7 @@ def test_a_folder_without_text_cannot_be_pinned(qtbot: QtBot, on: Shown, tmp_pat
 
 def test_after_a_refusal_the_dialog_comes_back_as_it_was(qtbot: QtBot, on: Shown, folder: Path) -> None:
     why = f"{folder / 'a.md'}: needs a password. Save it without one."
-    on.script.answers["RUN", "pin"] = lambda _: Failure(FailureKind.REFUSED, why)
+    on.client.answers["RUN", "pin"] = lambda _: Failure(FailureKind.REFUSED, why)
     dialog = files_dialog(qtbot, on, folder / "b.md", folder / "a.md")
     name_field(dialog).setText("both")
     dialog.findChild(QCheckBox).click()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,32 +13,19 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.application import PinfillApplication
-from pinfill_app.plan import make_plan
-from pinfill_app.service_state import ServiceState
-from pinfill_app.supervision_limits import Limits
 from pinfill_app.windows.pin_files_dialog import PinFilesDialog
 from pinfill_app.windows.pin_prefix_dialogs import PinRequestDialog
 from pinfill_app.windows.prefixes import PrefixesPage
-from tests.support.desktop import LIMIT_MILLISECONDS, unused_port
+from tests.support.desktop import KEY, LIMIT_MILLISECONDS
 from tests.support.models import LLAMA
-
-CALM = Limits(probe=500, first_probe=50)
-KEY = "a-key-for-tests"
+from tests.support.real_app import prepare_service, running
 
 
 @pytest.fixture
 def application(qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PinfillApplication]:
-    monkeypatch.setenv("PINFILL_MODEL", str(LLAMA))
-    monkeypatch.setenv("PINFILL_PORT", str(unused_port()))
-    monkeypatch.setenv("PINFILL_API_KEY", KEY)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(os.path.abspath, sys.path)))  # the service has its own folder
-    made = PinfillApplication(home, lambda: make_plan("info"), CALM, [PrefixesPage])
-    yield made
-    made.quit()
-    qtbot.waitUntil(lambda: made.supervisor.state is ServiceState.STOPPED, timeout=LIMIT_MILLISECONDS)
-    made.window.deleteLater()
-    made.menu.deleteLater()
-    made.deleteLater()
+    prepare_service(monkeypatch)
+    with running(qtbot, home, [PrefixesPage]) as made:
+        yield made
 
 
 class OnScreen:

@@ -13,11 +13,13 @@ from PySide6.QtTest import QAbstractItemModelTester, QSignalSpy
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from pinfill_app.models.keyed_table import ROW_ROLE
 from pinfill_app.models.prefix_columns import Column
 from pinfill_app.models.prefix_row import PrefixRow, entry_rows, pin_rows
-from pinfill_app.models.prefix_table import MOST_RANGES, PrefixTable, Role
-from pinfill_service.api.schemas.manage import Entry, Pin, PinProgressEvent, RequestSummary
-from tests.support.prefixes import english, entry, pin, request, source
+from pinfill_app.models.prefix_table import MOST_RANGES, PrefixTable
+from pinfill_service.api.schemas.manage import Entry, Pin, PinProgressEvent
+from tests.support.pages import english, request
+from tests.support.prefixes import entry, pin, source
 
 pytestmark = pytest.mark.usefixtures("english_numbers")
 MANY = 5_000
@@ -66,7 +68,7 @@ def test_cells_say_numbers_with_units_and_nothing_where_nothing_is_known(qapp: Q
     used = pin("used", sources=[source("/a/b.md"), source("C:\\x\\c.md")], shared_tokens=310)
     latest = (request("2", pin="used", saved_seconds=4.1), request("1", pin="used", saved_seconds=9.0))
     fresh = pin("fresh", hits=0, saved_seconds=0, saved_seconds_today=0, last_used=None, memory_bytes=0)
-    table.show_rows(pin_rows([used, fresh], [RequestSummary(**fields) for fields in latest]))
+    table.show_rows(pin_rows([used, fresh], latest))
     cells = [[table.index(row, column).data() for column in Column if column is not Column.USED] for row in (0, 1)]
     assert cells[0] == ["used", "warm", "1,880", "87 MB", "310", "214", "8 min 2 s", "1 h 18 min", "4.1 s", "b.md + 1"]
     assert cells[1] == ["fresh", "warm", "1,880", "–", "–", "0", "–", "–", "–", "text"]  # noqa: RUF001
@@ -129,7 +131,7 @@ def test_an_index_stays_with_its_prefix_through_every_change(
         for entry_id, index in list(kept.items()):
             assert index.isValid() == (entry_id in shown)
             if index.isValid():
-                assert index.data(Role.ROW).key == ("entry", entry_id)
+                assert index.data(ROW_ROLE).key == ("entry", entry_id)
             else:
                 del kept[entry_id]
         for place, row in enumerate(table.rows):
@@ -176,14 +178,16 @@ def test_progress_is_shown_as_it_comes_and_told_for_its_row_only(qapp: QApplicat
     table = PrefixTable()
     table.show_rows(rows([pin("a", state="prefilling", done=100, total=1_000), pin("b")]))
     state = table.index(0, Column.STATE)
-    assert state.data() == "10 %" and state.data(Role.PROGRESS).done == 100
+    assert state.data() == "10 %" and table.progress_of(table.rows[0]) == PinProgressEvent(
+        name="a", done=100, total=1_000, seconds_left=None
+    )
     changes = QSignalSpy(table.dataChanged)
     step = PinProgressEvent(name="a", done=480, total=1_000, seconds_left=8.2)
     table.show_progress({"a": step})
     table.show_progress({"a": step})
     assert state.data() == "48 %, 9 s left"
     assert [(change[0].row(), change[1].row()) for change in (changes.at(0),)] == [(0, 0)] and changes.count() == 1
-    assert table.index(1, Column.STATE).data(Role.PROGRESS) is None
+    assert table.progress_of(table.rows[1]) is None
 
 
 def test_hostile_names_are_shown_as_they_are_and_duplicates_once(qapp: QApplication) -> None:

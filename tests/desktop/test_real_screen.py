@@ -25,7 +25,7 @@ from tests.support.real_service import KEY, MODEL
 from tests.support.tiny_gguf import TinyLlama
 
 PANEL = QRect(0, 0, 400, 40)  # holds the tray
-HIGHLIGHT = QColor("#308cc6")  # of Qt's Fusion style, light
+HIGHLIGHT = QColor("#2a7bad")  # of Qt's Fusion style, light, made readable
 LEAST_MENU = 100  # pixels in height; a tool tip or the icon has less
 PIN_NAME = "rubric"
 

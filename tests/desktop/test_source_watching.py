@@ -15,7 +15,8 @@ from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.source_watching import SourceWatching
 from pinfill_service.api.schemas.manage import Pin, SourceFile
 from tests.support.desktop import LIMIT_MILLISECONDS
-from tests.support.prefixes import Asked, Shown, pin
+from tests.support.pages import Asked
+from tests.support.prefixes import Shown, pin
 
 
 class Watched:
@@ -24,16 +25,16 @@ class Watched:
     def __init__(self, qtbot: QtBot, home: Path) -> None:
         self._qtbot = qtbot
         self._shown = Shown(home)
-        self.script, self.told = self._shown.script, self._shown.told
+        self.client, self.told = self._shown.client, self._shown.told
         self.watching = SourceWatching(self._shown.context)
-        self.script.answers["PATCH", "pins"] = lambda asked: pin(asked.path[1])
+        self.client.answers["PATCH", "pins"] = lambda asked: pin(asked.path[1])
 
     def have(self, *pins: Pin) -> None:
-        self._shown.have(list(pins))
+        self._shown.have_prefixes(list(pins))
 
     def until_asked(self, *expected: Asked) -> None:
         def changes() -> list[Asked]:
-            return [asked for asked in self.script.asked if asked.method != "GET"]
+            return [asked for asked in self.client.asked if asked.method != "GET"]
 
         self._qtbot.waitUntil(lambda: changes() == list(expected), timeout=LIMIT_MILLISECONDS)
 
@@ -67,7 +68,7 @@ def test_a_change_refreshes_a_pin_that_wants_it_and_marks_another_stale(watched:
     path, other = tmp_path / "a.md", tmp_path / "b.md"
     path.write_text("before")
     other.write_text("stays")
-    watched.script.answers["RUN", "pins"] = lambda _: Output("")
+    watched.client.answers["RUN", "pins"] = lambda _: Output("")
     by_hand, by_itself = made_of("by-hand", path), made_of("by-itself", path, auto_refresh=True)
     watched.have(by_hand, by_itself, made_of("untouched", other), pin("of-text"))
     path.write_text("after")
@@ -97,7 +98,7 @@ def test_a_refresh_that_fails_marks_the_pin_with_the_reason(watched: Watched, tm
     path.unlink()
     said = "a.md: cannot be read. " + "x" * 600
     failure = Failure(FailureKind.REFUSED, f"Eine Datei ist weg. Details: {said}", said=said)
-    watched.script.answers["RUN", "pins"] = lambda _: failure
+    watched.client.answers["RUN", "pins"] = lambda _: failure
     watched.have(held)
     watched.until_asked(refresh("-held"), stale("-held", said[:500]))
 
@@ -111,7 +112,7 @@ def test_the_same_pins_again_are_not_looked_at_again(watched: Watched, tmp_path:
         watched.have(held.model_copy(update={"hits": hits}))
     watched.until_asked(stale("held", "a.md changed"))
     watched.end()
-    assert len([asked for asked in watched.script.asked if asked.method == "PATCH"]) == 1
+    assert len([asked for asked in watched.client.asked if asked.method == "PATCH"]) == 1
 
 
 def test_without_watches_left_it_is_told(watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,11 @@ from pinfill_app.client import Client
 from pinfill_app.events.parser import EventParser, ServerEvent
 from pinfill_app.refresher import Part
 from pinfill_app.state import REMEMBERED_REQUESTS, Store
+from pinfill_service.api.schemas.manage import Entries, RequestStartedEvent
 from tests.support import fake_service
 from tests.support.desktop import KEY, LIMIT_MILLISECONDS
+from tests.support.pages import ScriptedClient
+from tests.support.prefixes import entry
 from tests.support.raw_http import KEEP, STREAM, RawServer, json_answer, raw_server
 
 REQUEST: dict[str, Any] = {
@@ -208,3 +211,18 @@ def test_memory_is_flat_after_ten_thousand_events(qtbot: QtBot, monkeypatch: pyt
     # pydantic remembers short strings, some thousands of them; one request kept for good would be 2,000 bytes.
     assert after - before < 1_000_000, f"{after - before} bytes more after 10,000 events"
     store.leave()
+
+
+@pytest.mark.parametrize(("in_use", "is_busy"), [(True, False), (True, True), (False, False)])
+def test_what_nothing_seems_to_use_any_more_is_asked_about_again(qtbot: QtBot, in_use: bool, is_busy: bool) -> None:
+    client = ScriptedClient()
+    store = Store(client)
+    if is_busy:
+        store.running.start(RequestStartedEvent(id="r", at=1.0, **STARTED))
+    store._on_entries(Entries(entries=[entry("1", "one", in_use=in_use)]))
+    assert store._release_timer.isActive() == (in_use and not is_busy)
+    store._release_timer.timeout.emit()
+    paths = {("status",), ("entries",)}
+    qtbot.waitUntil(lambda: {asked.path for asked in client.asked} == paths, timeout=LIMIT_MILLISECONDS)
+    store.leave()
+    assert not store._release_timer.isActive()

@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, QTranslator
-from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
 from installers import translations as tool
 from pinfill_app import units
-from pinfill_app.help_menu import HelpMenu
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import LANGUAGES as CHOICES
 from pinfill_app.translations import FOLDER, LANGUAGES, language_of, use_language
-from pinfill_app.windows.agents_page import AgentsPage
-from pinfill_app.windows.log_page import LogPage
-from pinfill_app.windows.page import Page
 from pinfill_app.windows.settings_page import SettingsPage
 from pinfill_app.wording import state_word
 from tests.support.pages import shown
@@ -65,21 +60,6 @@ def test_the_application_speaks_it(home: Path, qtbot: QtBot, speaking: QCoreAppl
     assert units.tokens(1_880) == {"de": "1.880 Token", "zh_CN": "1,880 个 token"}[language]
     qt = QCoreApplication.translate("QPlatformTheme", "Cancel")
     assert qt != "Cancel"
-
-
-@pytest.mark.parametrize("language", ["en", *LANGUAGES])
-@pytest.mark.parametrize("kind", [SettingsPage, AgentsPage, LogPage])
-def test_no_key_of_a_page_is_given_twice(
-    home: Path, qtbot: QtBot, speaking: QCoreApplication, language: str, kind: type[Page]
-) -> None:
-    use_language(speaking, language)
-    with shown(qtbot, kind, home) as made:
-        texts = [button.text() for button in made.page.findChildren(QAbstractButton)]
-        texts += [label.text() for label in made.page.findChildren(QLabel) if label.buddy() is not None]
-        texts.append(HelpMenu(made.context, made.page).title())
-        letters = [text.replace("&&", "").partition("&")[2][:1].upper() for text in texts]
-        marked = [letter for letter in letters if letter]
-        assert len(marked) > 3 and sorted({*marked}) == sorted(marked), texts
 
 
 def test_english_is_spoken_where_it_was_chosen(speaking: QCoreApplication) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -10,8 +12,8 @@ from fastapi import FastAPI
 
 from pinfill_service.application import create_app
 from pinfill_service.settings import Settings
-from tests.support.fake_engine import FakeEngine
-from tests.support.models import llama_text
+from tests.support.fake_engine import FakeEngine, Reply
+from tests.support.models import ids, llama_text
 
 KEY = "test-key"
 AUTH = {"Authorization": f"Bearer {KEY}"}
@@ -20,6 +22,14 @@ AUTH = {"Authorization": f"Bearer {KEY}"}
 def settings(**flags: Any) -> Settings:
     """Settings that no file and no environment of this machine changes."""
     return Settings(**{"api_key": KEY, "allowed_hosts": (), "no_key": False, "host": "127.0.0.1"} | flags)
+
+
+@contextmanager
+def saying_hi(context_length: int) -> Iterator[FakeEngine]:
+    """An engine that has three tokens of every prompt cached and answers "Hi" with a sign of four bytes."""
+    engine = FakeEngine(Reply(ids("Hi 🎉!"), cached=3), context_length=context_length)
+    yield engine
+    engine.close()
 
 
 def app_with(engine: FakeEngine, **flags: Any) -> FastAPI:

@@ -15,3 +15,8 @@ LLAMA = MODELS / "oga-llama-fp32"
 def llama_text() -> TextModel:
     """The text side of the small llama."""
     return load_text_model(LLAMA)
+
+
+def ids(text: str) -> list[int]:
+    """The token ids of a text for that model."""
+    return llama_text().tokenizer.encode(text)

@@ -13,7 +13,7 @@ from PySide6.QtCore import QLocale, QTimer
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.client import Client
-from pinfill_app.commands import Commands
+from pinfill_app.commands import Commands, Output
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.found_models import FoundModels
 from pinfill_app.models.found_model import FoundModel
@@ -26,12 +26,12 @@ from pinfill_service.api.schemas import manage
 from tests.support.updates import silent_updates
 
 P = TypeVar("P", bound=Page)
-Answer = BaseModel | Failure
+Answer = BaseModel | Output | Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request."""
+    """One request, or one command (`method` "RUN")."""
 
     method: str
     path: tuple[str, ...]
@@ -45,6 +45,15 @@ class NoCall:
         pass
 
 
+class NoCommand:
+    """One that never ran, and can be stopped before it is heard of."""
+
+    is_stopped = False
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
 class ScriptedClient(Client):
     """Answers by (method, *path), where the last parts may be left out; what is not scripted is refused."""
 
@@ -56,10 +65,14 @@ class ScriptedClient(Client):
 
     def ask(self, method: str, schema: type[Any], *path: str, done: Callable[[Any], None], **more: Any) -> Any:
         body = more.get("body")
-        asked = Asked(method, path, {} if body is None else body.model_dump(exclude_unset=True))
-        self.asked.append(asked)
-        QTimer.singleShot(0, lambda: done(self._answer(asked)))
+        self.take(Asked(method, path, {} if body is None else body.model_dump(exclude_unset=True)), done)
         return NoCall()
+
+    def take(self, asked: Asked, done: Callable[[Any], None]) -> None:
+        """What it is answered is decided now, and told later."""
+        self.asked.append(asked)
+        answer = self._answer(asked)
+        QTimer.singleShot(0, lambda: done(answer))
 
     def changes(self) -> list[tuple[str, ...]]:
         """All but looks: (method, *path)."""
@@ -89,6 +102,19 @@ class ScriptedFound(FoundModels):
         self.changed.emit()
 
 
+class ScriptedCommands(Commands):
+    """Runs nothing: asks the script of the client."""
+
+    def __init__(self, client: ScriptedClient) -> None:
+        super().__init__(client)
+        self._script = client
+
+    def run(self, *arguments: str, done: Callable[[Output | Failure], None]) -> Any:
+        command = NoCommand()
+        self._script.take(Asked("RUN", arguments), lambda answer: None if command.is_stopped else done(answer))
+        return command
+
+
 def _no_plan() -> Any:
     raise AssertionError("no service is started in these tests")
 
@@ -103,14 +129,15 @@ class Shown(Generic[P]):
         self.supervisor.state = ServiceState.READY
         self.pages: list[tuple[str, dict[str, Any]]] = []
         self.found = ScriptedFound()
+        self.told: list[tuple[str, str]] = []
         self.context = Context(
             self.client,
             self.store,
             self.supervisor,
             AppSettings(home),
             lambda name, /, **hints: self.pages.append((name, hints)),
-            lambda title, text, /: None,
-            Commands(self.client),
+            lambda title, text, /: self.told.append((title, text)),
+            ScriptedCommands(self.client),
             self.found,
             silent_updates(home),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pinfill_service.engine.npu import AMD, PHOENIX, STRIX, Npu
 from pinfill_service.engine.provider_choice import (
@@ -28,6 +30,13 @@ STRIX_NPU = Npu(AMD, STRIX, 0x10, "AMD Strix or Krackan Point", driver="amdxdna"
 PHOENIX_NPU = Npu(AMD, PHOENIX, 0, "AMD Phoenix or Hawk Point", driver="amdxdna")
 LIBRARY = Path("/opt/ryzenai/libonnxruntime_providers_ryzenai.so")
 MS = "com.microsoft"
+
+
+def without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings of this machine."""
+    for name in [name for name in os.environ if name.startswith("PINFILL_") or name == "RYZENAI_EP_PATH"]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "home"))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pinfill_app.models.found_model import FoundModel
 from pinfill_service.api.schemas import manage
+from tests.support import prefixes
 from tests.support.pages import ScriptedClient, detail, found, request, status
 
 NOW = 1_780_300_800.0  # 2026-06-01, 08:00 UTC
@@ -29,20 +30,12 @@ def pin(name: str, tokens: int, **fields: Any) -> manage.Pin:
     slug = name.lower().replace(" ", "-")
     source = manage.SourceFile(path=f"/home/ada/documents/{slug}.md", size=4 * tokens, mtime=NOW - 9e5, sha256="0" * 64)
     known: dict[str, Any] = {
-        "kind": "text",
-        "state": "warm",
-        "reason": None,
-        "position": 0,
-        "model": "smollm2-135m",
         "use_as": f"smollm2-135m@{slug}",
-        "shared_tokens": 0,
+        "tokens": tokens,
         "done": tokens,
         "total": tokens,
-        "seconds_left": None,
         "memory_bytes": tokens * 46_080,
         "disk_bytes": tokens * 46_080,
-        "on_disk": True,
-        "auto_refresh": False,
         "sources": [source],
         "created": NOW - 9e5,
         "hits": 0,
@@ -50,9 +43,8 @@ def pin(name: str, tokens: int, **fields: Any) -> manage.Pin:
         "saved_seconds_today": 0.0,
         "last_used": None,
         "prefill_seconds": tokens / 620,
-        "verified": None,
     }
-    return manage.Pin(name=name, tokens=tokens, **(known | fields))
+    return prefixes.pin(name, **(known | fields))
 
 
 def pins() -> tuple[manage.Pin, ...]:
@@ -71,17 +63,11 @@ def pins() -> tuple[manage.Pin, ...]:
 def entries() -> tuple[manage.Entry, ...]:
     begins = ("You are a helpful coding assistant", "Translate into plain English:", "Summarise the minutes below")
     return tuple(
-        manage.Entry(
-            id=f"e{number}",
-            begins=words,
+        prefixes.entry(
+            f"e{number}",
+            words,
             tokens=640 * number,
-            shared_tokens=0,
             memory_bytes=640 * number * 46_080,
-            disk_bytes=0,
-            in_memory=True,
-            pinned=False,
-            pin=None,
-            in_use=False,
             hits=3 * number,
             saves_seconds=640 * number / 620,
             idle_seconds=300.0 * number,

@@ -21,10 +21,10 @@ from pinfill_service.engine.interface import EngineBusyError, EngineError
 from pinfill_service.models.sidecar import Sidecar
 from pinfill_service.prompt.chat import ChatRequest
 from tests.support.asgi import Exchange
-from tests.support.client import AUTH, app_with, client_for
+from tests.support.client import AUTH, app_with, client_for, saying_hi
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.managed import managed
-from tests.support.models import llama_text
+from tests.support.models import ids, llama_text
 from tests.support.scripted_reader import use_scripted_reader
 
 TOKENIZER = llama_text().tokenizer
@@ -42,15 +42,10 @@ COUNTS = {
 }
 
 
-def ids(text: str) -> list[int]:
-    return TOKENIZER.encode(text)
-
-
 @pytest.fixture
 def engine() -> Iterator[FakeEngine]:
-    engine = FakeEngine(Reply(ids("Hi 🎉!"), cached=3), context_length=4096)
-    yield engine
-    engine.close()
+    with saying_hi(4096) as engine:
+        yield engine
 
 
 @pytest.fixture

@@ -19,9 +19,18 @@ from pinfill_service.engine.interface import EngineBusyError, EngineClosedError,
 from pinfill_service.prompt.template import compile_template
 from tests.support import fake_engine
 from tests.support.asgi import Exchange
-from tests.support.client import AUTH, app_with, assert_error, check_envelope, client_for, settings, sse_events
+from tests.support.client import (
+    AUTH,
+    app_with,
+    assert_error,
+    check_envelope,
+    client_for,
+    saying_hi,
+    settings,
+    sse_events,
+)
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
-from tests.support.models import llama_text
+from tests.support.models import ids, llama_text
 
 TOKENIZER = llama_text().tokenizer
 USER = [{"role": "user", "content": "hello"}]
@@ -31,15 +40,10 @@ JSON = {"Content-Type": "application/json"}
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 
 
-def ids(text: str) -> list[int]:
-    return TOKENIZER.encode(text)
-
-
 @pytest.fixture
 def engine() -> Iterator[FakeEngine]:
-    engine = FakeEngine(Reply(ids("Hi 🎉!"), cached=3))
-    yield engine
-    engine.close()
+    with saying_hi(512) as engine:
+        yield engine
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import queue
 from collections.abc import Iterator
@@ -141,3 +142,11 @@ def test_the_same_bytes_are_no_change_and_other_files_are_nothing(told: Told, tm
     rubric.write_text("new")  # its pin is gone
     other.write_text("newer")
     assert told.next() == ("other", "other.md changed")
+
+
+def test_closing_says_nothing_of_what_watchdog_calls_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    Told().watcher.close()
+    emitter = logging.getLogger("watchdog.observers.inotify")
+    emitter.error("InotifyEmitter.queue_events() called when the thread is inactive")
+    emitter.error("There are no watches left.")
+    assert caplog.messages == ["There are no watches left."]

@@ -37,15 +37,14 @@ from tests.support.providers import (
     device,
     first_logits,
     opened,
+    without_settings,
 )
 
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings of this machine, and no library registered by another test."""
-    for name in [name for name in os.environ if name.startswith("PINFILL_") or name == "RYZENAI_EP_PATH"]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "home"))
+    without_settings(tmp_path, monkeypatch)
     monkeypatch.setattr(provider_libraries, "_registered", {})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,15 +30,14 @@ from tests.support.providers import (
     WITH_VITISAI,
     Needs,
     choose,
+    without_settings,
 )
 
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings of this machine."""
-    for name in [name for name in os.environ if name.startswith("PINFILL_") or name == "RYZENAI_EP_PATH"]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "home"))
+    without_settings(tmp_path, monkeypatch)
 
 
 # -- settings ---------------------------------------------------------------------------------------------------------

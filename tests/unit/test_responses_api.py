@@ -23,9 +23,9 @@ from pinfill_service.engine.interface import EngineBusyError, EngineError
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.template import compile_template
 from tests.support.asgi import Exchange
-from tests.support.client import AUTH, app_with, assert_error, client_for, settings
+from tests.support.client import AUTH, app_with, assert_error, client_for, saying_hi, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
-from tests.support.models import llama_text
+from tests.support.models import ids, llama_text
 from tests.support.responses_events import check_events, check_response, named_events
 from tests.support.scripted_reader import use_scripted_reader
 
@@ -42,15 +42,10 @@ SHOWING = (
 )
 
 
-def ids(text: str) -> list[int]:
-    return TOKENIZER.encode(text)
-
-
 @pytest.fixture
 def engine() -> Iterator[FakeEngine]:
-    engine = FakeEngine(Reply(ids("Hi 🎉!"), cached=3), context_length=4096)
-    yield engine
-    engine.close()
+    with saying_hi(4096) as engine:
+        yield engine
 
 
 @pytest.fixture

@@ -12,16 +12,12 @@ from pinfill_service.api import responses
 from pinfill_service.engine.interface import EngineError
 from tests.support.client import KEY
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
-from tests.support.models import llama_text
+from tests.support.models import ids, llama_text
 from tests.support.scripted_reader import use_scripted_reader
 from tests.support.server import serving
 
 TOKENIZER = llama_text().tokenizer
 READ = {"type": "function", "name": "read", "parameters": {"type": "object"}, "strict": False}
-
-
-def ids(text: str) -> list[int]:
-    return TOKENIZER.encode(text)
 
 
 @pytest.fixture

@@ -38,3 +38,11 @@ def autostart() -> Autostart:
     from pinfill_app.autostart.xdg import DesktopFile
 
     return DesktopFile()
+
+
+def set_autostart(wanted: bool) -> None:
+    """Raises AutostartError."""
+    if wanted:
+        autostart().turn_on()
+    else:
+        autostart().turn_off()

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import IntEnum
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QIcon, QPalette, QPixmap
 
 from pinfill_app import icons
 from pinfill_app.failure_words import reason_words
 from pinfill_app.models import prefix_columns as columns
+from pinfill_app.models.keyed_table import ROW_ROLE, Index
 from pinfill_app.models.prefix_columns import Column
 from pinfill_app.models.prefix_row import Key, PrefixRow
 from pinfill_app.theme import failure_color
 from pinfill_service.api.schemas.manage import PinProgressEvent
-
-Index = QModelIndex | QPersistentModelIndex
 
 COLUMNS = len(Column)
 MOST_RANGES = 32  # of changed rows that are told one by one; beyond, all between them count as changed
@@ -27,11 +25,6 @@ _FLAGS: Final = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.It
 _NAME_FLAGS: Final = _FLAGS | Qt.ItemFlag.ItemIsEditable
 _NUMBERS: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _WORDS: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-
-
-class Role(IntEnum):
-    ROW = Qt.ItemDataRole.UserRole  # the PrefixRow
-    PROGRESS = Qt.ItemDataRole.UserRole + 1  # PinProgressEvent or None
 
 
 class PrefixTable(QAbstractTableModel):
@@ -151,10 +144,8 @@ class PrefixTable(QAbstractTableModel):
                 return row.name
             case Qt.ItemDataRole.AccessibleTextRole:
                 return f"{columns.title(column)}: {self._text(row, column)}"
-            case Role.ROW:
+            case _ if role == ROW_ROLE:
                 return row
-            case Role.PROGRESS:
-                return self._progress_of(row) if column is Column.STATE else None
         return None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -169,10 +160,10 @@ class PrefixTable(QAbstractTableModel):
             return columns.text(row, column)
         if row.key in self._leaving:
             return self.tr("unpinned soon") if row.pin is not None else self.tr("evicted soon")
-        progress = self._progress_of(row)
+        progress = self.progress_of(row)
         return columns.text(row, column) if progress is None else columns.progress_text(progress)
 
-    def _progress_of(self, row: PrefixRow) -> PinProgressEvent | None:
+    def progress_of(self, row: PrefixRow) -> PinProgressEvent | None:
         """Events are newer than what was asked for, but only that knows a pin whose events were missed."""
         if row.pin is None or row.pin.state != "prefilling" or row.key in self._leaving:
             return None
@@ -196,7 +187,7 @@ class PrefixTable(QAbstractTableModel):
     def _tip(self, row: PrefixRow, column: Column) -> str:
         words = self._text(row, column)
         if column is Column.STATE and row.pin is not None:
-            progress = f"{columns.state_text(row)}: {words}" if self._progress_of(row) is not None else words
+            progress = f"{columns.state_text(row)}: {words}" if self.progress_of(row) is not None else words
             return f"{progress}. {reason_words(row.pin.state, row.pin.reason)}" if row.pin.reason else progress
         if column is Column.SOURCE and row.pin is not None:
             return "\n".join(source.path for source in row.pin.sources) or words

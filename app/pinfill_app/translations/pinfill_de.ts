@@ -431,6 +431,17 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>ColumnView</name>
+  <message>
+   <source>As at first</source>
+   <translation>Wie am Anfang</translation>
+  </message>
+  <message>
+   <source>Columns</source>
+   <translation>Spalten</translation>
+  </message>
+ </context>
+ <context>
   <name>Commands</name>
   <message>
    <source>The command cannot be started: {}.</source>
@@ -444,12 +455,12 @@ mit Cache: {}</translation>
  <context>
   <name>Difference</name>
   <message>
-   <source>&amp;Now</source>
-   <translation>&amp;Jetzt</translation>
+   <source>&amp;Cached, from before</source>
+   <translation>&amp;Im Cache, von vorher</translation>
   </message>
   <message>
-   <source>Cac&amp;hed, from before</source>
-   <translation>Im Ca&amp;che, von vorher</translation>
+   <source>&amp;Now</source>
+   <translation>&amp;Jetzt</translation>
   </message>
   <message>
    <source>Different: {}</source>
@@ -1277,6 +1288,10 @@ mit Cache: {}</translation>
    <translation>Von selbst &amp;auffrischen, wenn sich eine Datei ändert, solange Pinfill läuft</translation>
   </message>
   <message>
+   <source>&amp;Take out</source>
+   <translation>H&amp;erausnehmen</translation>
+  </message>
+  <message>
    <source>1 file</source>
    <translation>1 Datei</translation>
   </message>
@@ -1297,16 +1312,12 @@ mit Cache: {}</translation>
    <translation>Nach &amp;unten</translation>
   </message>
   <message>
-   <source>Move u&amp;p</source>
+   <source>Move &amp;up</source>
    <translation>Nach o&amp;ben</translation>
   </message>
   <message>
    <source>Pin files</source>
    <translation>Dateien anheften</translation>
-  </message>
-  <message>
-   <source>Take o&amp;ut</source>
-   <translation>Herausneh&amp;men</translation>
   </message>
   <message>
    <source>There is no file with text in it.</source>
@@ -1440,6 +1451,10 @@ mit Cache: {}</translation>
    <translation>&amp;Ändern...</translation>
   </message>
   <message>
+   <source>&amp;Stop</source>
+   <translation>A&amp;nhalten</translation>
+  </message>
+  <message>
    <source>Reading {} files for {}.</source>
    <translation>{} Dateien für {} werden gelesen.</translation>
   </message>
@@ -1479,6 +1494,10 @@ mit Cache: {}</translation>
    <translation>&amp;Auffrischen</translation>
   </message>
   <message>
+   <source>&amp;Stop</source>
+   <translation>A&amp;nhalten</translation>
+  </message>
+  <message>
    <source>&amp;Unpin</source>
    <translation>&amp;Lösen</translation>
   </message>
@@ -1491,10 +1510,6 @@ mit Cache: {}</translation>
    <translation>&amp;Prüfen</translation>
   </message>
   <message>
-   <source>Pin clipboard...</source>
-   <translation>Zwischenablage anheften...</translation>
-  </message>
-  <message>
    <source>Re&amp;name</source>
    <translation>&amp;Umbenennen</translation>
   </message>
@@ -1505,6 +1520,10 @@ mit Cache: {}</translation>
   <message>
    <source>Revea&amp;l</source>
    <translation>Im Ordner &amp;zeigen</translation>
+  </message>
+  <message>
+   <source>Stops the prefill, and unpins it</source>
+   <translation>Hält das Prefill an und löst den Pin</translation>
   </message>
   <message>
    <source>Undo</source>
@@ -1626,6 +1645,21 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>PrefixStop</name>
+  <message>
+   <source>Pin &amp;again...</source>
+   <translation>No&amp;ch einmal anheften...</translation>
+  </message>
+  <message>
+   <source>Stopped: {} is not pinned. What was prefilled stays cached while there is room.</source>
+   <translation>Angehalten: {} ist nicht angeheftet. Was schon ausgewertet ist, bleibt im Cache, solange Platz ist.</translation>
+  </message>
+  <message>
+   <source>{} could not be stopped. {}</source>
+   <translation>{} ließ sich nicht anhalten. {}</translation>
+  </message>
+ </context>
+ <context>
   <name>PrefixTable</name>
   <message>
    <source>evicted soon</source>
@@ -1639,16 +1673,20 @@ mit Cache: {}</translation>
  <context>
   <name>PrefixView</name>
   <message>
-   <source>Columns</source>
-   <translation>Spalten</translation>
-  </message>
-  <message>
    <source>Prefixes</source>
    <translation>Präfixe</translation>
   </message>
  </context>
  <context>
   <name>PrefixWork</name>
+  <message>
+   <source>&amp;Stop</source>
+   <translation>A&amp;nhalten</translation>
+  </message>
+  <message>
+   <source>&amp;Stop after it</source>
+   <translation>Da&amp;nach aufhören</translation>
+  </message>
   <message>
    <source>A name needs Latin letters or digits: it becomes part of a model's name.</source>
    <translation>Ein Name braucht lateinische Buchstaben oder Ziffern: Er wird Teil eines Modellnamens.</translation>
@@ -1865,10 +1903,6 @@ mit Cache: {}</translation>
    <translation>&amp;Exportieren...</translation>
   </message>
   <message>
-   <source>&amp;Show</source>
-   <translation>&amp;Zeigen</translation>
-  </message>
-  <message>
    <source>Asking the service.</source>
    <translation>Der Dienst wird gefragt.</translation>
   </message>
@@ -1907,6 +1941,10 @@ mit Cache: {}</translation>
   <message>
    <source>Savings are shown while it runs.</source>
    <translation>Die Ersparnis wird angezeigt, während er läuft.</translation>
+  </message>
+  <message>
+   <source>Sho&amp;w</source>
+   <translation>&amp;Zeigen</translation>
   </message>
   <message>
    <source>Show the last &amp;30 days</source>
@@ -2292,6 +2330,14 @@ mit Cache: {}</translation>
   <message>
    <source>Start with the computer</source>
    <translation>Mit dem Computer starten</translation>
+  </message>
+  <message>
+   <source>Stop prefilling</source>
+   <translation>Prefill anhalten</translation>
+  </message>
+  <message>
+   <source>Stop reading its files</source>
+   <translation>Lesen der Dateien anhalten</translation>
   </message>
   <message>
    <source>The clipboard holds no text</source>

@@ -431,6 +431,17 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>ColumnView</name>
+  <message>
+   <source>As at first</source>
+   <translation>恢复默认</translation>
+  </message>
+  <message>
+   <source>Columns</source>
+   <translation>列</translation>
+  </message>
+ </context>
+ <context>
   <name>Commands</name>
   <message>
    <source>The command cannot be started: {}.</source>
@@ -444,12 +455,12 @@ with it: {}</source>
  <context>
   <name>Difference</name>
   <message>
-   <source>&amp;Now</source>
-   <translation>现在(&amp;N)</translation>
+   <source>&amp;Cached, from before</source>
+   <translation>之前缓存的(&amp;C)</translation>
   </message>
   <message>
-   <source>Cac&amp;hed, from before</source>
-   <translation>之前缓存的(&amp;C)</translation>
+   <source>&amp;Now</source>
+   <translation>现在(&amp;N)</translation>
   </message>
   <message>
    <source>Different: {}</source>
@@ -1277,6 +1288,10 @@ with it: {}</source>
    <translation>Pinfill 运行期间，文件更改时自动刷新(&amp;R)</translation>
   </message>
   <message>
+   <source>&amp;Take out</source>
+   <translation>移出(&amp;T)</translation>
+  </message>
+  <message>
    <source>1 file</source>
    <translation>1 个文件</translation>
   </message>
@@ -1297,16 +1312,12 @@ with it: {}</source>
    <translation>下移(&amp;D)</translation>
   </message>
   <message>
-   <source>Move u&amp;p</source>
-   <translation>上移(&amp;M)</translation>
+   <source>Move &amp;up</source>
+   <translation>上移(&amp;U)</translation>
   </message>
   <message>
    <source>Pin files</source>
    <translation>固定文件</translation>
-  </message>
-  <message>
-   <source>Take o&amp;ut</source>
-   <translation>移出(&amp;U)</translation>
   </message>
   <message>
    <source>There is no file with text in it.</source>
@@ -1440,6 +1451,10 @@ with it: {}</source>
    <translation>更改(&amp;C)...</translation>
   </message>
   <message>
+   <source>&amp;Stop</source>
+   <translation>停止(&amp;S)</translation>
+  </message>
+  <message>
    <source>Reading {} files for {}.</source>
    <translation>正在读取 {} 个文件，用于 {}。</translation>
   </message>
@@ -1479,6 +1494,10 @@ with it: {}</source>
    <translation>刷新(&amp;R)</translation>
   </message>
   <message>
+   <source>&amp;Stop</source>
+   <translation>停止(&amp;S)</translation>
+  </message>
+  <message>
    <source>&amp;Unpin</source>
    <translation>取消固定(&amp;U)</translation>
   </message>
@@ -1491,10 +1510,6 @@ with it: {}</source>
    <translation>验证(&amp;V)</translation>
   </message>
   <message>
-   <source>Pin clipboard...</source>
-   <translation>固定剪贴板...</translation>
-  </message>
-  <message>
    <source>Re&amp;name</source>
    <translation>重命名(&amp;N)</translation>
   </message>
@@ -1505,6 +1520,10 @@ with it: {}</source>
   <message>
    <source>Revea&amp;l</source>
    <translation>在文件夹中显示(&amp;L)</translation>
+  </message>
+  <message>
+   <source>Stops the prefill, and unpins it</source>
+   <translation>停止预填充并取消固定</translation>
   </message>
   <message>
    <source>Undo</source>
@@ -1626,6 +1645,21 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>PrefixStop</name>
+  <message>
+   <source>Pin &amp;again...</source>
+   <translation>重新固定(&amp;A)...</translation>
+  </message>
+  <message>
+   <source>Stopped: {} is not pinned. What was prefilled stays cached while there is room.</source>
+   <translation>已停止：{} 未固定。已预填充的内容会保留在缓存中，直到空间不足。</translation>
+  </message>
+  <message>
+   <source>{} could not be stopped. {}</source>
+   <translation>无法停止 {}。{}</translation>
+  </message>
+ </context>
+ <context>
   <name>PrefixTable</name>
   <message>
    <source>evicted soon</source>
@@ -1639,16 +1673,20 @@ with it: {}</source>
  <context>
   <name>PrefixView</name>
   <message>
-   <source>Columns</source>
-   <translation>列</translation>
-  </message>
-  <message>
    <source>Prefixes</source>
    <translation>前缀</translation>
   </message>
  </context>
  <context>
   <name>PrefixWork</name>
+  <message>
+   <source>&amp;Stop</source>
+   <translation>停止(&amp;S)</translation>
+  </message>
+  <message>
+   <source>&amp;Stop after it</source>
+   <translation>完成此项后停止(&amp;S)</translation>
+  </message>
   <message>
    <source>A name needs Latin letters or digits: it becomes part of a model's name.</source>
    <translation>名称需要包含拉丁字母或数字：它会成为模型名称的一部分。</translation>
@@ -1865,10 +1903,6 @@ with it: {}</source>
    <translation>导出(&amp;E)...</translation>
   </message>
   <message>
-   <source>&amp;Show</source>
-   <translation>显示(&amp;S)</translation>
-  </message>
-  <message>
    <source>Asking the service.</source>
    <translation>正在询问服务。</translation>
   </message>
@@ -1907,6 +1941,10 @@ with it: {}</source>
   <message>
    <source>Savings are shown while it runs.</source>
    <translation>服务运行时会显示节省情况。</translation>
+  </message>
+  <message>
+   <source>Sho&amp;w</source>
+   <translation>显示(&amp;W)</translation>
   </message>
   <message>
    <source>Show the last &amp;30 days</source>
@@ -2292,6 +2330,14 @@ with it: {}</source>
   <message>
    <source>Start with the computer</source>
    <translation>随计算机启动</translation>
+  </message>
+  <message>
+   <source>Stop prefilling</source>
+   <translation>停止预填充</translation>
+  </message>
+  <message>
+   <source>Stop reading its files</source>
+   <translation>停止读取文件</translation>
   </message>
   <message>
    <source>The clipboard holds no text</source>

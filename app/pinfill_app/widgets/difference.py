@@ -48,7 +48,7 @@ class Difference(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID // 2)
         layout.setHorizontalSpacing(GRID)
-        captions = (self.tr("Cac&hed, from before"), self.tr("&Now"))
+        captions = (self.tr("&Cached, from before"), self.tr("&Now"))
         for column, (caption, pane) in enumerate(zip(captions, self._panes, strict=True)):
             label = QLabel(caption)
             label.setBuddy(pane)

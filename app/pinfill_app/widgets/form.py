@@ -81,7 +81,7 @@ class Note(QLabel):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() is QEvent.Type.ApplicationPaletteChange:
+        if event.type() is QEvent.Type.PaletteChange:
             self._follow_theme()
 
     def setText(self, text: str, /) -> None:
@@ -92,7 +92,8 @@ class Note(QLabel):
         palette, color = QPalette(), QApplication.palette().color(QPalette.ColorRole.WindowText)
         color.setAlphaF(_QUIET)
         palette.setColor(QPalette.ColorRole.WindowText, color)
-        self.setPalette(palette)
+        if self.palette().color(QPalette.ColorRole.WindowText) != color:  # setting it is a change, too
+            self.setPalette(palette)
 
 
 def number_box(low: int, high: int, step: int, suffix: str, changed: Callable[[int], None]) -> QSpinBox:

@@ -22,6 +22,7 @@ class MemoryBar(QWidget):
         self._memory: MemoryUse | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(self.tr("Memory"))
+        self.hide()
 
     def show_memory(self, memory: MemoryUse | None) -> None:
         """None: no model is loaded, and nothing is shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFontDatabase, QPalette, QSyntaxHighlighter, QTextCharFormat
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from pinfill_app.theme import cached_color, failure_color
+from pinfill_app.theme import cached_color, failure_color, readable_on
 
 
 class PlainView(QPlainTextEdit):
@@ -41,7 +41,7 @@ class DiffColors(QSyntaxHighlighter):
         if heads or text.startswith("@@"):
             look.setForeground(palette.color(QPalette.ColorRole.PlaceholderText))
         elif text.startswith("+"):
-            look.setForeground(cached_color(palette))
+            look.setForeground(readable_on(cached_color(palette), palette.color(QPalette.ColorRole.Base)))
         elif text.startswith("-"):
             look.setForeground(failure_color(palette))
         else:

@@ -18,7 +18,7 @@ class PrimaryButton(QPushButton):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() is QEvent.Type.ApplicationPaletteChange:
+        if event.type() is QEvent.Type.PaletteChange:
             self._follow_theme()
 
     def _follow_theme(self) -> None:
@@ -28,4 +28,6 @@ class PrimaryButton(QPushButton):
         for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
             palette.setColor(group, QPalette.ColorRole.Button, ground)
             palette.setColor(group, QPalette.ColorRole.ButtonText, text)
-        self.setPalette(palette)
+        now = self.palette().color(QPalette.ColorGroup.Active, QPalette.ColorRole.Button)
+        if now != ground:  # setting it is a change, too
+            self.setPalette(palette)

@@ -42,6 +42,7 @@ class ActivityPage(Page):
         self.view.setItemDelegateForColumn(
             BAR_COLUMN, BarDelegate(lambda row: (row.cached, row.processed, row.total), self.view)
         )
+        self.view.keep_columns(context.settings, self.NAME)
         self.notices = Notices()
         self.offer = RuleOffer(context.client, self.notices)
         self.detail = ActivityDetail(self._pin_up_to, self.offer)
@@ -63,6 +64,8 @@ class ActivityPage(Page):
         self._render()
         if "select" in hints:
             self.view.choose(str(hints["select"]))
+        elif self.view.chosen is None and self.table.rows:
+            self.view.selectRow(0)
         self.view.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -85,6 +88,7 @@ class ActivityPage(Page):
         self._stack.addWidget(self.empty)
         top = QVBoxLayout()
         top.setContentsMargins(MARGIN, MARGIN, MARGIN, GRID)
+        top.setSpacing(GRID)
         top.addWidget(heading(self.title()))
         top.addWidget(self.summary)
         layout = QVBoxLayout(self)
@@ -164,8 +168,9 @@ class ActivityPage(Page):
         self.detail.show_row(self.view.chosen, answer)
 
     def _on_menu(self, where: QPoint) -> None:
-        if self.detail.pin.isEnabled():
-            self.detail.menu.popup(where)
+        can_pin = self.detail.pin.isEnabled()
+        actions = self.detail.menu.actions() if can_pin else []
+        self.view.popup_menu(where, actions, self.detail.pin.text().replace("&", "") if can_pin else "")
 
     def _pin_up_to(self, request_id: str, label: str | None) -> None:
         self.context.show_page("prefixes", pin_request=request_id, up_to=label)

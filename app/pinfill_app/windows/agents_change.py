@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QW
 
 from pinfill_app.theme import MARGIN
 from pinfill_app.widgets.plain_view import DiffColors, PlainView
+from pinfill_app.widgets.text_size import resize_to_text
 from pinfill_service.agents.agent import LocalAgent
 from pinfill_service.agents.connections import Plan
 
@@ -42,9 +43,8 @@ class ChangeDialog(QDialog):
         layout.addWidget(words)
         layout.addWidget(diff, 1)
         layout.addWidget(buttons)
-        metrics = self.fontMetrics()
         if not plan.changes_nothing:
-            self.resize(WIDTH * metrics.averageCharWidth(), HEIGHT * metrics.lineSpacing())
+            resize_to_text(self, WIDTH, HEIGHT)
 
     def _words(self, agent: LocalAgent, undo: bool) -> list[str]:
         if undo:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.agent_desk import AgentFacts
@@ -13,6 +13,7 @@ from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.trial_request import TrialAnswer
 from pinfill_app.widgets.action_button import ActionButton, PrimaryActionButton
 from pinfill_app.widgets.cached_bar import CachedBar
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.plain_view import PlainView
 from pinfill_app.windows.agents_actions import AgentActions
@@ -107,20 +108,12 @@ class AgentDetail(QFrame):
             return error_words(error)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GRID)
+        row = FlowLayout()
         acts = self._actions
         for action in (acts.launch_action, acts.write_action, acts.undo_action):
             kind = PrimaryActionButton if action is acts.launch_action else ActionButton
             row.addWidget(kind(action, self))
-        row.addStretch(1)
-        test = QHBoxLayout()
-        test.setSpacing(GRID)
-        test.addWidget(ActionButton(acts.copy_action, self), alignment=Qt.AlignmentFlag.AlignVCenter)
-        test.addWidget(ActionButton(acts.test_action, self), alignment=Qt.AlignmentFlag.AlignVCenter)
-        test.addWidget(self._bar, alignment=Qt.AlignmentFlag.AlignVCenter)
-        test.addWidget(self.outcome, 1)
-        test.addStretch()
+        test = FlowLayout(ActionButton(acts.copy_action, self), ActionButton(acts.test_action, self), self._bar)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         layout.setSpacing(GRID)
@@ -128,6 +121,7 @@ class AgentDetail(QFrame):
         layout.addWidget(self.words)
         layout.addLayout(row)
         layout.addLayout(test)
+        layout.addWidget(self.outcome)
         layout.addWidget(self.settings, 1)
         layout.addStretch(0)  # where there are no settings to show
         self.settings.setMinimumHeight(FEWEST_LINES * self.settings.fontMetrics().lineSpacing())

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QPoint
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from pinfill_app.agent_desk import AgentDesk, AgentFacts
 from pinfill_app.models.agent_row import agent_columns
 from pinfill_app.models.keyed_table import KeyedTable
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
-from pinfill_app.widgets.table_view import ROW_HEIGHT, TableView, with_margins
+from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.agents_actions import AgentActions
 from pinfill_app.windows.agents_detail import AgentDetail
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
-
-FEWEST_ROWS = 4  # in sight
 
 
 class AgentsPage(Page):
@@ -36,8 +35,7 @@ class AgentsPage(Page):
         self.acts = AgentActions(context, self.desk, self.notices, self)
         self.detail = AgentDetail(self.acts)
         self.view = TableView(self.table, self.title())
-        metrics = self.view.fontMetrics()
-        self.view.setMinimumHeight(round(FEWEST_ROWS * ROW_HEIGHT * metrics.height()))
+        self.view.keep_columns(context.settings, self.NAME)
         self._lay_out()
         self.desk.changed.connect(self._on_looked)
         context.store.status_changed.connect(self._render)
@@ -80,10 +78,7 @@ class AgentsPage(Page):
         self.detail.show_agent(self.selected, self.desk.endpoint())
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(self.acts.all)
-        menu.popup(where)
+        self.view.popup_menu(where, self.acts.all)
 
     def _lay_out(self) -> None:
         words = self.tr(
@@ -92,9 +87,8 @@ class AgentsPage(Page):
         head = QVBoxLayout()
         head.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         head.setSpacing(GRID)
-        title = QHBoxLayout()
-        title.addWidget(heading(self.title()))
-        title.addStretch(1)
+        title = FlowLayout(heading(self.title()))
+        title.add_stretch()
         title.addWidget(ActionButton(self.acts.look_action, self))
         head.addLayout(title)
         head.addWidget(QLabel(words, wordWrap=True))

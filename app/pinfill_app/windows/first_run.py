@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget,
 from pinfill_app import units
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.form import Note
+from pinfill_app.widgets.text_size import resize_to_text
 from pinfill_app.windows.first_run_agent import AgentStep
 from pinfill_app.windows.first_run_model import ModelStep
 from pinfill_app.windows.first_run_pin import PinStep
@@ -83,5 +84,4 @@ class FirstRun(QDialog):
         layout.setSpacing(MARGIN)
         layout.addWidget(self._stack, 1)
         layout.addLayout(row)
-        metrics = self.fontMetrics()
-        self.resize(WIDTH * metrics.averageCharWidth(), HEIGHT * metrics.lineSpacing())
+        resize_to_text(self, WIDTH, HEIGHT)

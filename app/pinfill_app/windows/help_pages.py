@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QSplitter, 
 
 from pinfill_app.theme import MARGIN
 from pinfill_app.translations import spoken
+from pinfill_app.widgets.text_size import resize_to_text
 from pinfill_service.resources import resource
 
 WIDTH, HEIGHT = 120, 36  # characters, lines
@@ -54,8 +55,7 @@ class HelpPages(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         layout.addWidget(split)
-        width, height = self.fontMetrics().averageCharWidth(), self.fontMetrics().lineSpacing()
-        self.resize(WIDTH * width, HEIGHT * height)
+        resize_to_text(self, WIDTH, HEIGHT)
         self.pages.setMinimumWidth(self.pages.sizeHintForColumn(0) + 2 * MARGIN)
         self.pages.setCurrentRow(0)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QFontDatabase, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtCore import QCoreApplication, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -23,9 +23,10 @@ from pinfill_app import units
 from pinfill_app.background import in_background
 from pinfill_app.log_tail import Level, LogLine, Place, read_on
 from pinfill_app.models.log_lines import LogFilter, LogLines
-from pinfill_app.theme import GRID, MARGIN
+from pinfill_app.theme import MARGIN
 from pinfill_app.tray_actions import copy
 from pinfill_app.widgets.empty_state import EmptyState
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.form import choice_box
 from pinfill_app.widgets.heading import heading
 from pinfill_app.windows.notices import Notice, Notices, Weight
@@ -70,13 +71,8 @@ class LogPage(Page):
         self._timer.timeout.connect(self._read)
         self.search.textChanged.connect(self._find)
         context.supervisor.state_changed.connect(self._render)
-        for key, act in (
-            (QKeySequence.StandardKey.Find, self.search.setFocus),
-            (QKeySequence.StandardKey.Copy, self.copy),
-        ):
-            shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+        self.on_key(QKeySequence.StandardKey.Find, self.search.setFocus)
+        self.on_key(QKeySequence.StandardKey.Copy, self.copy)
 
     @classmethod
     def title(cls) -> str:
@@ -187,11 +183,9 @@ class LogPage(Page):
         self.search.setAccessibleName(self.tr("Search the log"))
         self.search.setFixedWidth(SEARCH_CHARACTERS * self.fontMetrics().averageCharWidth())
         self.level.setAccessibleName(self.tr("Which lines"))
-        head = QHBoxLayout()
+        head = FlowLayout(heading(self.title()))
         head.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        head.setSpacing(GRID)
-        head.addWidget(heading(self.title()))
-        head.addStretch(1)
+        head.add_stretch()
         for widget in (self.search, self.level, self.copy_button, self.folder_button, self.test_button):
             head.addWidget(widget)
         self._stack.addWidget(self.view)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
@@ -19,13 +19,15 @@ from PySide6.QtWidgets import (
 )
 
 from pinfill_app import icons
-from pinfill_app.theme import GRID, outline_boxes
+from pinfill_app.theme import GRID, outline_controls
+from pinfill_app.widgets.page_frame import PageFrame
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.pages import PAGES
 from pinfill_app.windows.status_line import StatusLine
 
 FIRST_SIZE = QSize(1080, 680)
+_FRAME = QMargins(GRID, 5 * GRID, GRID, GRID)  # room for what the window manager draws around the window
 
 
 class MainWindow(QMainWindow):
@@ -44,7 +46,7 @@ class MainWindow(QMainWindow):
         self._navigation = QListWidget()
         self._navigation.setAccessibleName(self.tr("Pages"))
         for page in self._pages:
-            self._stack.addWidget(page)
+            self._stack.addWidget(PageFrame(page))
             self._navigation.addItem(QListWidgetItem(page.title()))
         self._retint()
         self._set_up_navigation()
@@ -52,6 +54,7 @@ class MainWindow(QMainWindow):
         self.setStatusBar(StatusLine(context.store, context.supervisor))
         if not self.restoreGeometry(context.settings.geometry):
             self.resize(FIRST_SIZE)
+        self._fit_screen()
         self._navigation.setCurrentRow(0)
 
     @property
@@ -78,7 +81,7 @@ class MainWindow(QMainWindow):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
-            outline_boxes()
+            outline_controls()
             self._retint()
             icons.retint()
 
@@ -90,6 +93,16 @@ class MainWindow(QMainWindow):
         else:
             super().closeEvent(event)
             self.closed.emit()
+
+    def _fit_screen(self) -> None:
+        """What was right for another screen, or another scale, may reach over the edge of this one."""
+        screen, place = self.screen().availableGeometry(), self.geometry()
+        room = screen.marginsRemoved(_FRAME)
+        size = place.size().boundedTo(room.size())
+        if not self.isMaximized() and not self.isFullScreen() and (size != place.size() or not screen.contains(place)):
+            place.setSize(size)
+            place.moveCenter(room.center())
+            self.setGeometry(place)
 
     def _retint(self) -> None:
         for row, page in enumerate(self._pages):

@@ -40,7 +40,7 @@ class ModelActions(QObject):
         self.take_in = self._action(self.tr("&Import"), "download", self._ask_import)
         self.load = self._action(self.tr("&Load"), "play", lambda: self._on_name(self.load_model))
         self.unload = self._action(self.tr("&Unload"), "stop", self._unload)
-        self.remove = self._action(self.tr("&Remove..."), "evict", self._ask_remove)
+        self.remove = self._action(self.tr("&Remove..."), "evict", self.ask_remove)
         self.remove.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
         self.remove.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         context.store.model_state_changed.connect(self._on_state)
@@ -105,7 +105,7 @@ class ModelActions(QObject):
         done = partial(self._on_answer, name)
         self._context.client.post(ModelTask, "models", "unload", done=done, seconds=None)
 
-    def _ask_remove(self) -> None:
+    def ask_remove(self) -> None:
         row = self._row
         if row is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.failure_words import outdated_words
@@ -14,6 +14,7 @@ from pinfill_app.models.model_row import ModelRow, fit_sentence, state_text
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.action_button import ActionButton, PrimaryActionButton
 from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.windows.models_actions import ModelActions
 from pinfill_service.api.schemas.manage import ModelEntry
 
@@ -32,12 +33,10 @@ class ModelDetail(QFrame):
         font.setBold(True)
         self.title.setFont(font)
         self.path = ElidedLabel(Qt.TextElideMode.ElideMiddle)  # of a found one
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GRID)
+        buttons = FlowLayout()
         for action in actions.all:
             kind = PrimaryActionButton if action in (actions.pull, actions.take_in, actions.load) else ActionButton
             buttons.addWidget(kind(action, self))
-        buttons.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         layout.setSpacing(GRID)

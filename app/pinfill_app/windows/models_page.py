@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app.failure import Failure
 from pinfill_app.failure_words import provider_words
@@ -19,6 +19,7 @@ from pinfill_app.refresher import Part
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.bar_delegate import BarDelegate
 from pinfill_app.widgets.empty_state import EmptyState
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.models_actions import ModelActions
@@ -55,6 +56,7 @@ class ModelsPage(Page):
         self.table: KeyedTable[ModelRow] = KeyedTable(columns(), lambda row: row.name, self)
         self.view = TableView(self.table, self.title())
         self.view.setItemDelegateForColumn(STATE_COLUMN, BarDelegate(amounts, self.view))
+        self.view.keep_columns(context.settings, self.NAME)
         self.actions_of_row = ModelActions(context, self.notices, self)
         self.detail = ModelDetail(self.actions_of_row)
         self.importing = ImportLine(self.notices, self._on_imported)
@@ -83,9 +85,8 @@ class ModelsPage(Page):
         self.context.found.look_once()
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(GRID)
-        top.addWidget(heading(self.title()), 1)
+        top = FlowLayout(heading(self.title()))
+        top.add_stretch()
         top.addWidget(self.importing.file)
         top.addWidget(self.importing.folder)
         head = QVBoxLayout()
@@ -212,10 +213,7 @@ class ModelsPage(Page):
         self.detail.show_row(row, self._budget)
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(self.actions_of_row.all)
-        menu.popup(where)
+        self.view.popup_menu(where, self.actions_of_row.all)
 
     def _import_found(self, model: FoundModel) -> None:
         taken = {entry.name for entry in self.context.store.models if entry.installed}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from pinfill_app.client import Client
@@ -63,6 +65,10 @@ class Page(QWidget):
     def title(cls) -> str:
         """What people read, translated."""
         raise NotImplementedError
+
+    def on_key(self, key: QKeySequence.StandardKey, act: Callable[[], object]) -> None:
+        """A key of this page: it counts while the page is shown, wherever in the window the focus is."""
+        QShortcut(QKeySequence(key), self).activated.connect(act)
 
     def shown(self, **hints: Any) -> None:
         """The page was chosen. `hints` are what show_page was called with; a page ignores those it does not know."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
@@ -48,9 +48,12 @@ class PinDialog(QDialog):
         layout.addLayout(self.body, 1)
         layout.addLayout(self.form)
         layout.addWidget(self._buttons)
-        self.setMinimumWidth(WIDTH * self.fontMetrics().averageCharWidth())
         store.pins_changed.connect(self.check)
         store.status_changed.connect(self.check)
+
+    def sizeHint(self) -> QSize:
+        wide = QSize(WIDTH * self.fontMetrics().averageCharWidth(), 0)
+        return super().sizeHint().expandedTo(wide).boundedTo(self.screen().availableSize())
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
@@ -24,6 +24,7 @@ from pinfill_app.windows.prefixes_detail import PrefixDetail
 from pinfill_app.windows.prefixes_drop import DropSign
 from pinfill_app.windows.prefixes_pinning import Pinning, local_paths
 from pinfill_app.windows.prefixes_removal import Removals
+from pinfill_app.windows.prefixes_stop import PrefixStop
 from pinfill_app.windows.prefixes_view import PrefixView
 from pinfill_app.windows.prefixes_work import PrefixWork
 from pinfill_app.wording import state_word
@@ -42,11 +43,13 @@ class PrefixesPage(Page):
         super().__init__(context, parent)
         self.table = PrefixTable(self)
         self.view = PrefixView(self.table)
+        self.view.keep_columns(context.settings, self.NAME)
         self.notices = Notices()
         self.pinning = Pinning(context, self.notices, self)
         self.removals = Removals(context, self.notices)
+        self.stops = PrefixStop(context, self.notices, self.pinning)
         work = PrefixWork(context, self.notices)
-        self.actions_of_rows = PrefixActions(self.view, work, self.pinning, self.removals)
+        self.actions_of_rows = PrefixActions(self.view, work, self.stops, self.pinning, self.removals)
         self.bar = PrefixBar(self.title(), context.store, self.pinning, self.view, self._evict_unpinned)
         self.detail = PrefixDetail(self.actions_of_rows)
         self.empty = EmptyState()
@@ -65,13 +68,17 @@ class PrefixesPage(Page):
         return QCoreApplication.translate("PrefixesPage", "Prefixes")
 
     def shown(self, **hints: Any) -> None:
-        """`pin_file`: asks which; `pin_text`, or `pin_request` with `up_to`: asks how; `select`: a pin's name."""
+        """`pin_file`: asks which; `pin_text`, or `pin_request` with `up_to`: asks how; `stop` and `select`: a
+        pin's name.
+        """
         if hints.get("pin_file"):
             self.pinning.choose_files()
         elif "pin_text" in hints:
             self.pinning.text(str(hints["pin_text"]))
         elif "pin_request" in hints:
             self.pinning.request(str(hints["pin_request"]), hints.get("up_to"))
+        elif "stop" in hints:
+            self.stops.stop([pin for pin in self.context.store.pins if pin.name == hints["stop"]])
         elif "select" in hints:
             self._select_pin(str(hints["select"]))
 
@@ -153,6 +160,11 @@ class PrefixesPage(Page):
         self.table.find(text)
         self._render_empty()
 
+    def _enter_table(self) -> None:
+        if not self.view.selected_rows:
+            self.view.selectRow(0)
+        self.view.setFocus()
+
     def _evict_unpinned(self) -> None:
         rows = entry_rows(self.context.store.entries, self.context.store.entries_at)
         self.removals.start([row for row in rows if row.is_evictable])
@@ -163,12 +175,7 @@ class PrefixesPage(Page):
         self.view.setFocus()
 
     def _on_menu(self, where: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addActions(self.actions_of_rows.for_menu)
-        menu.addSeparator()
-        menu.addMenu(self.view.columns_menu(menu))
-        menu.popup(where)
+        self.view.popup_menu(where, self.actions_of_rows.for_menu)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         data = event.mimeData()
@@ -228,11 +235,7 @@ class PrefixesPage(Page):
         self.removals.changed.connect(self._on_leaving)
         self.pinning.pinned.connect(self._select_pin)
         self.bar.search.textChanged.connect(self._find)
-        self.bar.search.returnPressed.connect(self.view.setFocus)
-        for key, act in (
-            (QKeySequence.StandardKey.Find, self.bar.search.setFocus),
-            (QKeySequence.StandardKey.Open, self.pinning.choose_files),
-        ):
-            shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+        self.bar.search.returnPressed.connect(self._enter_table)
+        self.on_key(QKeySequence.StandardKey.Find, self.bar.search.setFocus)
+        self.on_key(QKeySequence.StandardKey.Open, self.pinning.choose_files)
+        self.on_key(QKeySequence.StandardKey.Paste, self.pinning.clipboard)

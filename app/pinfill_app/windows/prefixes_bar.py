@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 
 from pinfill_app import units
 from pinfill_app.state import Store
-from pinfill_app.theme import GRID
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.prefixes_pinning import Pinning
@@ -42,13 +42,11 @@ class PrefixBar(QWidget):
         self.menu = QMenu(self)
         self.menu.aboutToShow.connect(self._fill_menu)
         self.more.setMenu(self.menu)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(GRID)
-        layout.addWidget(heading(title))
-        layout.addStretch(1)
+        layout = FlowLayout(heading(title))
+        layout.add_stretch()
         for widget in (self.search, self.files, self.text, self.more):
             layout.addWidget(widget)
+        self.setLayout(layout)
 
     def requests_menu(self, menu: QMenu) -> QMenu:
         """The latest requests, to pin one of them."""

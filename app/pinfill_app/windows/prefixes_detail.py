@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from PySide6.QtCore import QDateTime, QEvent, QLocale, Qt
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QDateTime, QLocale, Qt
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.failure_words import reason_words
 from pinfill_app.models.prefix_columns import state_text
 from pinfill_app.models.prefix_row import PrefixRow, file_name
 from pinfill_app.theme import GRID, MARGIN
+from pinfill_app.widgets.action_button import ActionButton
 from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.windows.prefixes_actions import PrefixActions
 from pinfill_service.api.schemas.manage import Pin
 
 _SEPARATOR = " \N{MIDDLE DOT} "
 _SHOWN_CHARACTERS = 400
 _SHOWN_FILES = 20
+_LEAST_TITLE = 18  # characters
 
 
 class PrefixDetail(QFrame):
-    """Rendered from rows. Its height does not depend on them."""
+    """Rendered from rows. Its height does not depend on them, unless a narrow window makes two lines of the buttons."""
 
     def __init__(self, actions: PrefixActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,14 +34,23 @@ class PrefixDetail(QFrame):
         font = self._title.font()
         font.setBold(True)
         self._title.setFont(font)
+        self._title.setMinimumWidth(_LEAST_TITLE * self._title.fontMetrics().averageCharWidth())
         self._use = ElidedLabel(Qt.TextElideMode.ElideMiddle, Qt.AlignmentFlag.AlignRight)
         self._use.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._copy = _ActionButton(actions.copy_model, self.tr("&Copy"))
+        self._copy = ActionButton(actions.copy_model, self, self.tr("&Copy"))
         self._auto = QCheckBox(self.tr("Refresh by itself"))
         self._auto.setToolTip(actions.auto_refresh.text())
         self._auto.clicked.connect(actions.auto_refresh.trigger)
-        shown = (actions.pin, actions.verify, actions.refresh, actions.rename, actions.reveal, actions.remove)
-        self._buttons = [_ActionButton(action) for action in shown]
+        shown = (
+            actions.stop,
+            actions.pin,
+            actions.verify,
+            actions.refresh,
+            actions.rename,
+            actions.reveal,
+            actions.remove,
+        )
+        self._buttons = [ActionButton(action, self) for action in shown]
         self._lay_out()
         self.show_rows(())
 
@@ -55,7 +66,7 @@ class PrefixDetail(QFrame):
         self._use.show_text(self._use_words(pin))
         self._facts.show_text(_SEPARATOR.join(self._fact_words(rows)))
         self._more.show_text(self._more_words(rows))
-        self._auto.setVisible(self._actions.auto_refresh.isEnabled())
+        self._auto.setVisible(self._actions.auto_refresh.isVisible())
         self._auto.setChecked(self._actions.auto_refresh.isChecked())
 
     def _lay_out(self) -> None:
@@ -65,11 +76,8 @@ class PrefixDetail(QFrame):
         top.addWidget(self._title, 1)
         top.addWidget(self._use)
         top.addWidget(self._copy)
-        below = QHBoxLayout()
-        below.setSpacing(GRID)
-        for button in self._buttons:
-            below.addWidget(button)
-        below.addStretch(1)
+        below = FlowLayout(*self._buttons)
+        below.add_stretch()
         below.addWidget(self._auto)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
@@ -80,7 +88,7 @@ class PrefixDetail(QFrame):
         layout.addStretch(1)
         layout.addLayout(below)
         height = 2 * self._copy.sizeHint().height() + 2 * self.fontMetrics().height()
-        self.setFixedHeight(height + 2 * MARGIN + 4 * (GRID // 2))
+        self.setMinimumHeight(height + 2 * MARGIN + 4 * (GRID // 2))
 
     def _use_words(self, pin: Pin | None) -> str:
         if pin is None:
@@ -142,28 +150,3 @@ def _when(at: float) -> str:
     moment = QDateTime.fromSecsSinceEpoch(int(at))
     today = moment.date() == QDateTime.currentDateTime().date()
     return units.clock(at) if today else QLocale().toString(moment, QLocale.FormatType.ShortFormat)
-
-
-class _ActionButton(QPushButton):
-    """A button for an action, there while that means something."""
-
-    def __init__(self, action: QAction, text: str = "") -> None:
-        super().__init__()
-        self._action, self._own = action, text
-        self.clicked.connect(action.trigger)
-        action.changed.connect(self._follow)
-        self._follow()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() is QEvent.Type.PaletteChange:
-            self.setIcon(self._action.icon())
-
-    def _follow(self) -> None:
-        action = self._action
-        self.setText(self._own or action.text())
-        self.setIcon(action.icon())
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        name = action.text().replace("&", "")
-        self.setToolTip(f"{name} ({keys})" if keys else name)
-        self.setVisible(action.isEnabled() and self.parent() is not None)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from pinfill_app import units
-from pinfill_app.commands import Output
+from pinfill_app.commands import Command, Output
 from pinfill_app.failure import Failure
 from pinfill_app.refresher import Part
 from pinfill_app.windows.notices import Notice, Notices, Weight
@@ -93,10 +93,16 @@ class Pinning(QObject):
         words = self.tr("Reading {} files for {}.").format(units.number(len(wanted.paths)), wanted.name)
         if len(wanted.paths) == 1:
             words = self.tr("Reading {} for {}.").format(wanted.paths[0].name, wanted.name)
-        self._notices.show_notice("pin", Notice(words, can_close=False))
         options = ["--name", wanted.name, "--no-wait", "--yes", *(["--auto-refresh"] if wanted.auto_refresh else [])]
         done = partial(self._on_answer, wanted.name, partial(self._files_again, wanted))
-        self._context.commands.run("pin", *options, "--", *map(str, wanted.paths), done=done)
+        command = self._context.commands.run("pin", *options, "--", *map(str, wanted.paths), done=done)
+        stop = self.tr("&Stop"), partial(self._stop_reading, command, wanted)
+        self._notices.show_notice("pin", Notice(words, action=stop, can_close=False))
+
+    def _stop_reading(self, command: Command, wanted: FilesToPin) -> None:
+        """Nothing is pinned; what was told is not lost."""
+        command.stop()
+        self._files_again(wanted)
 
     def _files_again(self, wanted: FilesToPin) -> None:
         dialog = PinFilesDialog(wanted.paths, self._context.store, self._window)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
 from pinfill_app import units
-from pinfill_app.commands import Output
+from pinfill_app.commands import Command, Output
 from pinfill_app.failure import Failure
 from pinfill_app.in_turn import InTurn
 from pinfill_app.pin_names import typed_name
@@ -84,10 +84,19 @@ class PrefixWork(QObject):
     def _refresh(self, pin: Pin, ended: Callable[[], None]) -> None:
         done = partial(self._on_refreshed, pin, ended)
         if pin.sources:
-            self._tell("refresh", self.tr("Reading the files of {} again.").format(pin.name))
-            self._context.commands.run("pins", "refresh", "--no-wait", "--", pin.name, done=done)
+            command = self._context.commands.run("pins", "refresh", "--no-wait", "--", pin.name, done=done)
+            stop = self.tr("&Stop"), partial(self._stop_reading, command, ended)
+            words = self.tr("Reading the files of {} again.").format(pin.name)
+            self._notices.withdraw("refresh")
+            self._notices.show_notice("refresh", Notice(words, action=stop, can_close=False))
         else:
             self._context.client.post(Pin, "pins", pin.name, "refresh", done=done)
+
+    def _stop_reading(self, command: Command, ended: Callable[[], None]) -> None:
+        """The pin stays as it is."""
+        command.stop()
+        self._notices.withdraw("refresh")
+        ended()
 
     def _on_refreshed(self, pin: Pin, ended: Callable[[], None], answer: Pin | Output | Failure) -> None:
         self._notices.withdraw("refresh")
@@ -108,9 +117,18 @@ class PrefixWork(QObject):
         takes = self.tr("about {}").format(units.duration(pin.prefill_seconds)) if pin.prefill_seconds else ""
         words = self.tr("Comparing {} with a cold run, which takes as long as its prefill").format(pin.name)
         more = self.tr("{} more to go").format(units.number(self._unverified - 1)) if self._unverified > 1 else ""
-        self._tell("verify", ", ".join(filter(None, (words, takes, more))) + ".")
+        stop = (self.tr("&Stop after it"), self._stop_verifying) if more else None
+        self._notices.withdraw("verify")
+        notice = Notice(", ".join(filter(None, (words, takes, more))) + ".", action=stop)
+        self._notices.show_notice("verify", notice)
         done = partial(self._on_verified, pin, ended)
         self._context.client.post(VerifyReport, "pins", pin.name, "verify", done=done, seconds=None)
+
+    def _stop_verifying(self) -> None:
+        """The service ends the comparison that it has begun in any case."""
+        self._verifying.drop_waiting()
+        self._unverified = 1
+        self._notices.withdraw("verify")
 
     def _on_verified(self, pin: Pin, ended: Callable[[], None], report: VerifyReport | Failure) -> None:
         self._unverified -= 1

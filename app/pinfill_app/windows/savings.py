@@ -7,13 +7,12 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtGui import QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -29,6 +28,7 @@ from pinfill_app.models.keyed_table import KeyedTable
 from pinfill_app.models.savings_row import as_csv, columns, day_names, last_days, total
 from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.empty_state import EmptyState
+from pinfill_app.widgets.flow_layout import FlowLayout
 from pinfill_app.widgets.heading import heading
 from pinfill_app.widgets.table_view import TableView
 from pinfill_app.windows.no_service import why_no_service
@@ -56,7 +56,9 @@ class SavingsPage(Page):
         self.rows: Sequence[SavingsByDay] = ()
         self.table: KeyedTable[SavingsByDay] = KeyedTable(columns(), lambda row: (row.day, row.pin), self)
         self.view = TableView(self.table, self.title())
+        self.view.keep_columns(context.settings, self.NAME)
         self.number, self.more = heading("", _NUMBER_SIZE), QLabel(wordWrap=True)
+        self.number.setWordWrap(True)
         self.span = QComboBox()
         self.span.addItem(self.tr("Last 7 days"), WEEK)
         self.span.addItem(self.tr("Last 30 days"), MONTH)
@@ -80,11 +82,10 @@ class SavingsPage(Page):
         self._render()
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(GRID)
-        label = QLabel(self.tr("&Show"))
+        top = FlowLayout(heading(self.title()))
+        top.add_stretch()
+        label = QLabel(self.tr("Sho&w"))
         label.setBuddy(self.span)
-        top.addWidget(heading(self.title()), 1)
         for widget in (label, self.span, self.export):
             top.addWidget(widget)
         content = QWidget()
@@ -115,9 +116,11 @@ class SavingsPage(Page):
             changed.connect(self._render)
         self.span.currentIndexChanged.connect(self._render)
         self.export.clicked.connect(self._choose_file)
-        save = QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self)
-        save.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        save.activated.connect(self.export.click)
+        self.view.menu_asked.connect(self._on_menu)
+        self.on_key(QKeySequence.StandardKey.Save, self.export.click)
+
+    def _on_menu(self, where: QPoint) -> None:
+        self.view.popup_menu(where, ())
 
     # -- from the store --------------------------------------------------------------------------------------------
 

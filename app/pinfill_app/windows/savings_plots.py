@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLabel, QWidget
 
 from pinfill_app.models.savings_row import by_pin, cold_and_warm, day_text, pin_name
 from pinfill_app.theme import GRID, cached_color, processed_color
 from pinfill_app.widgets.legend import Legend, Sample
+from pinfill_app.widgets.plot import Plot
 from pinfill_app.widgets.savings_plots import ColdWarm, DayBars, Pair, Stack
 from pinfill_service.api.schemas.manage import SavingsByDay
 
@@ -21,7 +23,7 @@ _PLOT_LINES, _PLOT_CHARACTERS = 12, 30  # at least
 
 
 class SavingsPlots(QWidget):
-    """Both plots side by side."""
+    """Both plots side by side, or one above the other where there is no room for that."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,17 +31,37 @@ class SavingsPlots(QWidget):
         self.pairs = ColdWarm(self.tr("Prefill with and without what is cached, by pin"))
         self._titles = QLabel(wordWrap=True), QLabel(wordWrap=True)
         self._legends = Legend(), Legend()
-        layout = QGridLayout(self)
+        self._halves = self._half(0, self.days), self._half(1, self.pairs)
+        self._layout = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(GRID)
+        for half in self._halves:
+            self._layout.addWidget(half, 1)
+
+    def minimumSizeHint(self) -> QSize:
+        """That of one above the other."""
+        return QSize(max(half.minimumSizeHint().width() for half in self._halves), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        both = sum(half.minimumSizeHint().width() for half in self._halves) + GRID
+        ways = QBoxLayout.Direction
+        self._layout.setDirection(ways.LeftToRight if self.width() >= both else ways.TopToBottom)
+
+    def _half(self, number: int, plot: Plot) -> QWidget:
+        """A plot with its title and its legend."""
+        metrics, half = self.fontMetrics(), QWidget()
+        plot.setMinimumSize(_PLOT_CHARACTERS * metrics.averageCharWidth(), _PLOT_LINES * metrics.lineSpacing())
+        plot.redrawn.connect(self._render_legends)
+        layout = QGridLayout(half)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GRID)
-        for column, widget in enumerate((self.days, self.pairs)):
-            layout.addWidget(self._titles[column], 0, 2 * column, 1, 2)
-            layout.addWidget(widget, 1, 2 * column)
-            layout.addWidget(self._legends[column], 1, 2 * column + 1, Qt.AlignmentFlag.AlignTop)
-            layout.setColumnStretch(2 * column, 1)
-            widget.redrawn.connect(self._render_legends)
-            metrics = self.fontMetrics()
-            widget.setMinimumSize(_PLOT_CHARACTERS * metrics.averageCharWidth(), _PLOT_LINES * metrics.lineSpacing())
+        layout.addWidget(self._titles[number], 0, 0, 1, 2)
+        layout.addWidget(plot, 1, 0)
+        layout.addWidget(self._legends[number], 1, 1, Qt.AlignmentFlag.AlignTop)
+        layout.setColumnStretch(0, 1)
+        layout.setRowStretch(1, 1)
+        return half
 
     def show_savings(self, days: Sequence[str], rows: Sequence[SavingsByDay]) -> None:
         """`days` as YYYY-MM-DD, the last one on the right; `rows` are of these days."""

@@ -10,6 +10,7 @@ from pinfill_app.self_test import Outcome, SelfTest
 from pinfill_app.theme import MARGIN
 from pinfill_app.tray_actions import copy
 from pinfill_app.widgets.plain_view import PlainView
+from pinfill_app.widgets.text_size import resize_to_text
 from pinfill_service.selftest.report import Report
 
 WIDTH, HEIGHT = 90, 30  # characters, lines
@@ -40,8 +41,7 @@ class SelfTestDialog(QDialog):
             layout.addWidget(widget)
         layout.addWidget(self.text, 1)
         layout.addWidget(buttons)
-        metrics = self.fontMetrics()
-        self.resize(WIDTH * metrics.averageCharWidth(), HEIGHT * metrics.lineSpacing())
+        resize_to_text(self, WIDTH, HEIGHT)
         self._test: SelfTest | None = SelfTest(self)
         self._test.finished.connect(self._on_finished)
         self._test.start(*options)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from pinfill_app.autostart import AutostartError, autostart
+from pinfill_app.autostart import AutostartError, autostart, set_autostart
 from pinfill_app.settings import LOG_LEVELS, AppSettings
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.theme import Theme, use_theme
@@ -67,10 +67,7 @@ class ApplicationSection(Section):
 
     def _set_login(self, wanted: bool) -> None:
         try:
-            if wanted:
-                autostart().turn_on()
-            else:
-                autostart().turn_off()
+            set_autostart(wanted)
         except AutostartError as error:
             self._failed(self.tr("Starting with the computer could not be changed. {}").format(error))
         self.login.setChecked(autostart().is_on())

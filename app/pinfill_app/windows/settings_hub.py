@@ -19,7 +19,7 @@ from pinfill_service.models.hub_token import FoundToken, TokenPlace, find_token,
 from pinfill_service.secret_store import has_keyring
 
 TOPIC = "token"
-_FIELD = 20  # characters
+_FIELD = 14  # characters
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
 from pinfill_app import units
@@ -9,6 +10,7 @@ from pinfill_app.failure_words import provider_words
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.theme import GRID
+from pinfill_app.widgets.elided_label import ElidedLabel
 from pinfill_app.wording import provider_word, state_word
 
 
@@ -20,7 +22,8 @@ class StatusLine(QStatusBar):
         self._store, self._supervisor = store, supervisor
         self.setSizeGripEnabled(False)
         self.setContentsMargins(GRID, 0, GRID, 0)
-        self._state, self._model, self._provider, self._speed, self._memory = (QLabel() for _ in range(5))
+        self._model = ElidedLabel(align=Qt.AlignmentFlag.AlignRight)  # people choose how long its name is
+        self._state, self._provider, self._speed, self._memory = (QLabel() for _ in range(4))
         self.addWidget(self._state)
         for label in (self._model, self._provider, self._speed, self._memory):
             self.addPermanentWidget(label)
@@ -33,7 +36,7 @@ class StatusLine(QStatusBar):
         status = self._store.status
         model, activity, memory = (status.model, status.activity, status.memory) if status else (None, None, None)
         speed = activity.decode_tokens_per_second if activity else None
-        self._show(self._model, model.name if model else "")
+        self._model.show_text(model.name if model else "")
         self._show(
             self._provider, provider_word(model.provider) if model else "", provider_words(model) if model else ""
         )

@@ -22,8 +22,15 @@ from pinfill_service.api.schemas.manage import Pin, SourceFile
 
 log = logging.getLogger(__name__)
 
+_EMITTER = "watchdog.observers.inotify"
+
 QUIET_SECONDS = 1.0  # editors write a file in several steps
 _READ_ONLY = ("opened", "closed_no_write")  # events of reading, which our own looks cause too
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Watchdog calls it an error when it is told to stop between two of its looks."""
+    return "when the thread is inactive" not in record.getMessage()
 
 
 class SourceWatcher:
@@ -65,6 +72,7 @@ class SourceWatcher:
         with self._changed:
             self._closing = True
             self._changed.notify()
+        logging.getLogger(_EMITTER).addFilter(_is_news)
         self._observer.stop()
         self._observer.join()
         self._thread.join()

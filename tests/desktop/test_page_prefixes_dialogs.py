@@ -148,12 +148,21 @@ def test_an_empty_text_and_one_that_is_far_too_long_cannot_be_pinned(
 
 
 def test_the_clipboard_is_pinned_with_its_key(qtbot: QtBot, on: Shown, tmp_path: Path) -> None:
-    on.have([pin("a")])
     QGuiApplication.clipboard().setText("From the clipboard")
-    on.page.view.setFocus()
-    QTest.keyClick(on.page.view, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(on.page, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)  # also while there is no row yet
     assert opened(on, PinTextDialog).text == "From the clipboard"
     opened(on, PinTextDialog).reject()
+
+
+def test_what_is_typed_goes_where_something_is_missing(qtbot: QtBot, on: Shown) -> None:
+    on.page.pinning.text()
+    dialog = opened(on, PinTextDialog)
+    assert dialog.focusWidget() is dialog.findChild(QPlainTextEdit)
+    dialog.reject()
+    on.page.pinning.text("Be brief.")
+    dialog = opened(on, PinTextDialog)
+    assert dialog.focusWidget() is name_field(dialog)
+    dialog.reject()
 
 
 # -- entries and requests ----------------------------------------------------------------------------------------------

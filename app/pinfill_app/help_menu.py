@@ -38,6 +38,7 @@ class HelpMenu(QMenu):
             self._first_run.finished.connect(self._on_finished)
         self._first_run.show()
         self._first_run.raise_()
+        self._first_run.activateWindow()
 
     def _show_pages(self) -> None:
         try:

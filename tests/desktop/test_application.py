@@ -21,9 +21,12 @@ from pinfill_app.plan import make_plan
 from pinfill_app.service_state import ServiceState
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.windows.page import Page
+from pinfill_service.api.schemas import manage
 from pinfill_service.api.schemas.manage import Pin, PinCreate
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, is_alive, scripted, unused_port
 from tests.support.models import LLAMA
+from tests.support.pages import status
+from tests.support.sample_service import models
 
 CALM = Limits(probe=500, first_probe=50)
 TEXT = "A rubric. " * 20
@@ -129,6 +132,23 @@ def test_a_service_without_its_model_says_so_in_the_window(
     assert "pinfill models pull not-there" in application.window.notices.texts["problems"]
     assert "No model is loaded" in texts(application.menu)
     assert application.supervisor.state is ServiceState.READY
+
+
+def test_a_model_that_only_has_to_be_fetched_is_no_failure(qtbot: QtBot, home: Path) -> None:
+    made = PinfillApplication(home, scripted(home), QUICK, [HomePage])
+    here, away = models()
+    problem = manage.Problem(kind="model", message=f"The model {away.name} is not on this machine. Get it with: ...")
+    made.store.status = status(None).model_copy(update={"problems": [problem]})
+    made.store.models = (here, away)
+    made.store.status_changed.emit()
+    assert "problems" not in made.window.notices.texts
+    assert made.window.notices.texts["model"].startswith(f"{away.name} is not on this machine yet.")
+    made.store.models = (here, away.model_copy(update={"installed": True}))  # and could not be loaded, then
+    made.store.models_changed.emit()
+    assert made.window.notices.texts["problems"] == problem.message and "model" not in made.window.notices.texts
+    made.window.deleteLater()
+    made.menu.deleteLater()
+    made.deleteLater()
 
 
 def test_without_a_tray_the_window_is_the_application(qtbot: QtBot, home: Path) -> None:

@@ -64,11 +64,13 @@ class ModelsPage(Page):
         return QCoreApplication.translate("ModelsPage", "Models")
 
     def shown(self, **hints: Any) -> None:
-        """`select`: the name of a model."""
+        """`select`: the name of a model; `import_file`: asks which."""
         self._look()
         if "select" in hints:
             self.view.choose(str(hints["select"]))
         self.view.setFocus()
+        if hints.get("import_file"):
+            self.importing.choose_file()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -153,7 +153,8 @@ def _application(
 
 
 def close(application: Application) -> None:
-    """Ends everything in order: records are written, then pins and sessions, then the ledger closes. Blocks."""
+    """Ends everything in order: pulls, then records are written, then pins and sessions, then the ledger. Blocks."""
+    application.pulls.close()
     application.recorder.close()
     application.models.close()
     if application.kept is not None:

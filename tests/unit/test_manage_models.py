@@ -251,6 +251,27 @@ async def test_a_pull_is_stopped_when_it_next_reports(tmp_path: Path, monkeypatc
         assert ended == ["cleaned up", "went on", "cleaned up"]
 
 
+async def test_a_pull_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    ended: list[str] = []
+
+    def pull(self: ModelLibrary, name: str, progress: object = None) -> None:
+        assert callable(progress)
+        begun.set()
+        try:
+            while True:
+                progress("download", 0, 100)
+                begun.wait(0)
+        finally:
+            ended.append("cleaned up")
+
+    monkeypatch.setattr(ModelLibrary, "pull", pull)
+    async with managed(tmp_path) as service:
+        await service.ask("POST", "/models/smollm2-135m/pull", 202)
+        assert await asyncio.to_thread(begun.wait, 60)
+    assert ended == ["cleaned up"]
+
+
 async def test_what_a_context_costs_is_listed_for_models_that_are_here(tmp_path: Path) -> None:
     library = ModelLibrary(tmp_path)
     model = TinyLlama(context=512)

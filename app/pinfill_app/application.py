@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 
 from pinfill_app.client import Client
@@ -143,6 +143,14 @@ class PinfillApplication(QObject):
             QApplication.quit()
 
 
+def _refuse(words: str, minimised: bool) -> int:
+    """Why it does not start, for whoever sees it: a start from a menu has no terminal."""
+    print(f"error: {words}", file=sys.stderr)
+    if not minimised:
+        QMessageBox(QMessageBox.Icon.Critical, "Pinfill", words).exec()
+    return 1
+
+
 def run(*, minimised: bool) -> int:
     """The whole application; returns its exit code."""
     qt = QApplication(["pinfill"])
@@ -151,12 +159,17 @@ def run(*, minimised: bool) -> int:
     qt.setDesktopFileName("pinfill")
     qt.setQuitOnLastWindowClosed(False)
     qt.setWindowIcon(tray_icon(Look(Sign.READY)))
-    instance = SingleInstance(home())
-    if not instance.acquire():
+    tr = partial(QCoreApplication.translate, "run")
+    try:
+        instance = SingleInstance(home())
+        is_first = instance.acquire()
+    except OSError as error:
+        words = tr("Pinfill cannot start: {}. It needs a folder of yours on a disk with room.").format(error)
+        return _refuse(words, minimised)
+    if not is_first:
         if instance.hail(show=not minimised):
             return 0
-        print("error: Pinfill runs already, but does not answer. End it, and start it again.", file=sys.stderr)
-        return 1
+        return _refuse(tr("Pinfill runs already, but does not answer. End it, and start it again."), minimised)
     application = PinfillApplication(home())
     instance.raised.connect(application.window.bring_to_front)
     qt.aboutToQuit.connect(application.supervisor.end_now)

@@ -17,7 +17,8 @@ SHOW, QUIET = b"show\n", b"quiet\n"
 class SingleInstance(QObject):
     """`raised` follows a second start that asked to see the window.
 
-    The lock decides who is first, and ends with its process; the socket only carries the question.
+    The lock decides who is first, and ends with its process; the socket only carries the question. Raises OSError when
+    there can be no such folder.
     """
 
     raised = Signal()
@@ -33,8 +34,10 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._on_connection)
 
     def acquire(self) -> bool:
-        """Whether this is the first one; it then listens for others."""
+        """Whether this is the first one; it then listens for others. Raises OSError when the folder cannot be used."""
         if not self._lock.tryLock(0):
+            if self._lock.error() is not QLockFile.LockError.LockFailedError:
+                raise OSError(f"{self._lock.fileName()} cannot be written")
             return False
         QLocalServer.removeServer(self._name)  # left by one that was killed
         self._server.listen(self._name)

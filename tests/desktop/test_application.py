@@ -204,6 +204,15 @@ def test_one_application_and_no_service_that_outlives_it(qtbot: QtBot, home: Pat
         qtbot.waitUntil(lambda: not is_alive(service.pid), timeout=LIMIT_MILLISECONDS)
 
 
+def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("where there has to be a folder")
+    home = tmp_path / "file" / "home"
+    with start(home, "--minimised") as refused:
+        errors = refused.communicate(timeout=LIMIT_MILLISECONDS / 1000)[1]
+    assert refused.returncode == 1 and "Traceback" not in errors, errors
+    assert "error: Pinfill cannot start: " in errors and str(home) in errors
+
+
 def test_the_application_brings_neither_numpy_nor_the_engine_into_its_process() -> None:
     check = "import sys, pinfill_app.application; print({'numpy', 'onnxruntime', 'fastapi', 'httpx'} & {*sys.modules})"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -24,6 +24,7 @@ from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_service.api.schemas.manage import ModelStateEvent, PinStateEvent
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, scripted
+from tests.support.small_disk import small_disk
 
 HAIL = """
 import sys
@@ -89,6 +90,14 @@ def test_a_second_start_asks_the_first_one(qtbot: QtBot, home: Path, how: str) -
     third = SingleInstance(home)
     assert third.acquire()
     third.release()
+
+
+@pytest.mark.parametrize("trouble", ["full", "read-only"])
+def test_a_folder_without_room_is_not_taken_for_a_first_one(tmp_path: Path, trouble: str) -> None:
+    with small_disk(tmp_path, 256) as disk:
+        disk.fill() if trouble == "full" else disk.set_read_only(True)
+        with pytest.raises(OSError, match=r"app\.lock cannot be written"):
+            SingleInstance(tmp_path).acquire()
 
 
 def test_who_connects_and_says_nothing_or_nonsense_harms_nobody(qtbot: QtBot, home: Path) -> None:

@@ -253,11 +253,18 @@ class Supervisor(QObject):
             self._fail(ended.refusal)
         elif ended.could_not_start is not None:
             self._fail(self.tr("The service cannot be started: {}.").format(ended.could_not_start))
-        elif self._failures >= len(self._limits.restarts):
-            often = self.tr("The service ended {} times in a row.").format(self._failures + 1)
-            self._fail(f"{often} {self._hung or how_it_ended(ended)}")
         else:
-            self._set(ServiceState.RESTARTING, self._hung or how_it_ended(ended))
+            self._try_again(self._hung or how_it_ended(ended))
+
+    def _try_again(self, why: str) -> None:
+        """The log keeps why: what a window tells is gone when the service answers again."""
+        if self._log is not None:
+            self._log.write_error(why.split("\n", 1)[0])
+        if self._failures >= len(self._limits.restarts):
+            often = self.tr("The service ended {} times in a row.").format(self._failures + 1)
+            self._fail(f"{often} {why}")
+        else:
+            self._set(ServiceState.RESTARTING, why)
             self._retry.start(self._limits.restarts[self._failures])
             self._failures += 1
 

@@ -13,6 +13,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.discovery import running_service
+from pinfill_app.log_tail import Level, read_on
 from pinfill_app.service_state import ServiceState
 from tests.support.desktop import (
     KEY,
@@ -61,6 +62,8 @@ def test_a_crash_is_followed_by_a_restart(qtbot: QtBot, home: Path) -> None:
         watched.until(ServiceState.RESTARTING)
         assert "exit code 7" in watched.supervisor.message
         watched.until(READY)
+        errors = [line.text for line in read_on(home, None)[0] if line.level is Level.ERROR]
+        assert errors[0].endswith(" ERROR pinfill_app: It ended with exit code 7.")
         assert [said[0] for said in watched.said] == ["connected", "disconnected", "connected"]
     assert len(starts(home)) == 2
 

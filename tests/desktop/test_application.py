@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -20,12 +21,16 @@ from pinfill_app.failure import Failure
 from pinfill_app.plan import make_plan
 from pinfill_app.service_state import ServiceState
 from pinfill_app.supervision_limits import Limits
+from pinfill_app.tray_actions import TrayActions
+from pinfill_app.tray_menu import TrayMenu
+from pinfill_app.windows.log_page import LogPage
 from pinfill_app.windows.page import Page
 from pinfill_service.api.schemas import manage
 from pinfill_service.api.schemas.manage import Pin, PinCreate
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, is_alive, scripted, unused_port
 from tests.support.models import LLAMA
-from tests.support.pages import status
+from tests.support.pages import english, shown, status
+from tests.support.prefixes import entry
 from tests.support.sample_service import models
 
 CALM = Limits(probe=500, first_probe=50)
@@ -72,6 +77,10 @@ def application(qtbot: QtBot, home: Path) -> Iterator[PinfillApplication]:
 def texts(menu: QMenu) -> list[str]:
     menu.aboutToShow.emit()
     return [action.text() for action in menu.actions() if not action.isSeparator()]
+
+
+def action(menu: QMenu, begins: str) -> QAction:
+    return next(each for each in menu.actions() if each.text().startswith(begins))
 
 
 def submenu(menu: QMenu, begins: str) -> QMenu:
@@ -149,6 +158,23 @@ def test_a_model_that_only_has_to_be_fetched_is_no_failure(qtbot: QtBot, home: P
     made.window.deleteLater()
     made.menu.deleteLater()
     made.deleteLater()
+
+
+def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, home: Path) -> None:
+    asked: list[str] = []
+    with english(), shown(qtbot, LogPage, home) as page:
+        actions = TrayActions(page.context, lambda question, yes, act, /: asked.append(question))
+        menu = TrayMenu(page.context, actions, page.page.show, page.page.close)
+        used = entry("1", "one", in_use=True)
+        page.have(entries=(used,))
+        assert "Evict unpinned..." in texts(menu) and not action(menu, "Evict").isEnabled()
+        page.have(
+            entries=(used, entry("2", "two", memory_bytes=200_000_000), entry("3", "3", memory_bytes=200_000_000))
+        )
+        menu.aboutToShow.emit()
+        action(menu, "Evict").trigger()
+        assert "Evict 2 unpinned prefixes, 230 MB?" in asked[0]  # which is all that is cached
+        menu.deleteLater()
 
 
 def test_without_a_tray_the_window_is_the_application(qtbot: QtBot, home: Path) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.application import PinfillApplication
@@ -24,7 +26,9 @@ from pinfill_app.supervision_limits import Limits
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_menu import TrayMenu
 from pinfill_app.windows.log_page import LogPage
+from pinfill_app.windows.models_page import ModelsPage
 from pinfill_app.windows.page import Page
+from pinfill_app.windows.settings_page import SettingsPage
 from pinfill_service.api.schemas import manage
 from pinfill_service.api.schemas.manage import Pin, PinCreate
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, is_alive, scripted, unused_port
@@ -200,6 +204,24 @@ def test_a_page_is_shown_with_its_hints(qtbot: QtBot, home: Path) -> None:
     with pytest.raises(KeyError):
         made.window.show_page("nothing")
     made.window.deleteLater()
+
+
+def test_the_keys_of_the_list_of_pages_stay_there(qtbot: QtBot, home: Path) -> None:
+    made = PinfillApplication(home, scripted(home), QUICK, [LogPage, ModelsPage, SettingsPage])
+    made.window.show()
+    (pages,) = made.window.findChildren(QListWidget)
+    pages.setFocus()
+    for _ in range(2):
+        QTest.keyClick(pages, Qt.Key.Key_Down)
+        assert made.window.focusWidget() is pages
+    assert isinstance(made.window.page, SettingsPage)
+    click_at = pages.visualItemRect(pages.item(0)).center()
+    QTest.mouseClick(pages.viewport(), Qt.MouseButton.LeftButton, pos=click_at)
+    page = made.window.page
+    assert isinstance(page, LogPage) and made.window.focusWidget() is page.view  # its rows can be walked along
+    made.window.deleteLater()
+    made.menu.deleteLater()
+    made.deleteLater()
 
 
 def start(home: Path, *arguments: str) -> subprocess.Popen[str]:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
 from pinfill_app.help_menu import HelpMenu
+from pinfill_app.model_choice import ModelChoice
 from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
 from pinfill_app.settings import AppSettings
@@ -54,6 +55,7 @@ class PinfillApplication(QObject):
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
+        self._model_choice = ModelChoice(self.store, self.notifications.tell)
         context = Context(
             self.client,
             self.store,

@@ -131,13 +131,27 @@ def test_people_are_told_once_and_only_what_they_waited_for(qtbot: QtBot, home: 
     for _ in range(2):
         supervisor._set(ServiceState.FAILED, "why\nlines of the log")
         supervisor.state_changed.emit()
+    qtbot.waitUntil(lambda: len(told) == 5, timeout=LIMIT_MILLISECONDS)
     assert [title for title, _ in told] == [
-        "p is warm", "p is stale", "m failed", "Pinfill has a problem", "The service failed",
+        "p is warm", "m failed", "Pinfill has a problem", "The service failed", "p is stale",
     ]  # fmt: skip
-    assert told[1][1] == "a.md changed" and told[4][1] == "why"
+    assert told[4][1] == "a.md changed" and told[3][1] == "why"
     settings.notifications = False
-    pin("failed")
+    store.problem_reported.emit("The disk is full.")
     assert len(told) == 5
+
+
+def test_many_pins_that_become_stale_at_once_are_told_once(qtbot: QtBot, home: Path) -> None:
+    told: list[tuple[str, str]] = []
+    store = Store(Client())
+    supervisor = Supervisor(scripted(home), QUICK)
+    Notifications(store, supervisor, AppSettings(home), lambda *words: told.append(words))
+    for name in ("a", "b", "c"):
+        reason = "It was made for another model."
+        store.pin_state_changed.emit(PinStateEvent(name=name, state="stale", reason=reason))
+    store.pin_state_changed.emit(PinStateEvent(name="d", state="failed", reason="no room"))
+    qtbot.waitUntil(lambda: len(told) == 2, timeout=LIMIT_MILLISECONDS)
+    assert told == [("3 pins are stale", "a: It was made for another model."), ("d failed", "no room")]
 
 
 def test_a_command_tells_its_output_or_its_own_words(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:

@@ -93,6 +93,7 @@ class Supervisor(QObject):
         """Attaches to the running service, or starts one."""
         if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and self._process is None:
             self._failures = 0
+            self._disconnect()
             self._prepare()
 
     def restart(self) -> None:
@@ -189,6 +190,8 @@ class Supervisor(QObject):
     def _on_answered(self) -> None:
         if self._is_connected or self.plan is None:
             return
+        if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and running_service(self.plan.home) is None:
+            return  # a stranger has the port by now
         self._load_limit.stop()
         if self._question is None:
             self._client.connect_to(self.url, self.plan.key)
@@ -211,9 +214,10 @@ class Supervisor(QObject):
 
     def _on_missed(self, misses: int) -> None:
         found = running_service(self.plan.home) if self.plan is not None else None
-        if not self.is_owner and found is None:
+        if not self.is_owner and found is None and self.state is not ServiceState.STOPPED:
             self._disconnect()
             self._set(ServiceState.STOPPED, self.tr("The service has ended. It was not started by this window."))
+            self._heartbeat.wait_for(self.url)  # whoever started it may do so again
         elif self.state is ServiceState.STARTING and found is not None:
             self._set(ServiceState.LOADING)  # it has the folder, and loads its model before it answers
         elif self._is_connected and misses >= self._limits.misses:
@@ -228,6 +232,7 @@ class Supervisor(QObject):
             self._process.kill()
         else:
             self._fail(self.tr("The service at {} hangs. {} Restart it.").format(self.url, words))
+            self._heartbeat.wait_for(self.url)  # it may recover
 
     # -- ends ------------------------------------------------------------------------------------------------------
 

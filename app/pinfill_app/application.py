@@ -55,7 +55,6 @@ class PinfillApplication(QObject):
         self.store = Store(self.client, self)
         self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
-        self._model_choice = ModelChoice(self.store, self.notifications.tell)
         context = Context(
             self.client,
             self.store,
@@ -71,6 +70,7 @@ class PinfillApplication(QObject):
         self.help = HelpMenu(context, self.window)
         self.window.menuBar().addMenu(self.help)
         self.menu = TrayMenu(context, TrayActions(context, self._confirm), self.window.bring_to_front, self.quit)
+        self._model_choice = ModelChoice(self.store, self.notifications.tell)
         self.tray: Tray | None = None
         self._looks = 0
         self._quitting = False

@@ -17,8 +17,7 @@ SHOW, QUIET = b"show\n", b"quiet\n"
 class SingleInstance(QObject):
     """`raised` follows a second start that asked to see the window.
 
-    The lock decides who is first, and ends with its process; the socket only carries the question. Raises OSError when
-    there can be no such folder.
+    The lock decides who is first, and ends with its process; the socket only carries the question.
     """
 
     raised = Signal()

@@ -11,10 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QListWidget, QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.application import PinfillApplication
@@ -23,19 +20,10 @@ from pinfill_app.failure import Failure
 from pinfill_app.plan import make_plan
 from pinfill_app.service_state import ServiceState
 from pinfill_app.supervision_limits import Limits
-from pinfill_app.tray_actions import TrayActions
-from pinfill_app.tray_menu import TrayMenu
-from pinfill_app.windows.log_page import LogPage
-from pinfill_app.windows.models_page import ModelsPage
 from pinfill_app.windows.page import Page
-from pinfill_app.windows.settings_page import SettingsPage
-from pinfill_service.api.schemas import manage
 from pinfill_service.api.schemas.manage import Pin, PinCreate
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, is_alive, scripted, unused_port
 from tests.support.models import LLAMA
-from tests.support.pages import english, shown, status
-from tests.support.prefixes import entry
-from tests.support.sample_service import models
 
 CALM = Limits(probe=500, first_probe=50)
 TEXT = "A rubric. " * 20
@@ -81,10 +69,6 @@ def application(qtbot: QtBot, home: Path) -> Iterator[PinfillApplication]:
 def texts(menu: QMenu) -> list[str]:
     menu.aboutToShow.emit()
     return [action.text() for action in menu.actions() if not action.isSeparator()]
-
-
-def action(menu: QMenu, begins: str) -> QAction:
-    return next(each for each in menu.actions() if each.text().startswith(begins))
 
 
 def submenu(menu: QMenu, begins: str) -> QMenu:
@@ -147,40 +131,6 @@ def test_a_service_without_its_model_says_so_in_the_window(
     assert application.supervisor.state is ServiceState.READY
 
 
-def test_a_model_that_only_has_to_be_fetched_is_no_failure(qtbot: QtBot, home: Path) -> None:
-    made = PinfillApplication(home, scripted(home), QUICK, [HomePage])
-    here, away = models()
-    problem = manage.Problem(kind="model", message=f"The model {away.name} is not on this machine. Get it with: ...")
-    made.store.status = status(None).model_copy(update={"problems": [problem]})
-    made.store.models = (here, away)
-    made.store.status_changed.emit()
-    assert "problems" not in made.window.notices.texts
-    assert made.window.notices.texts["model"].startswith(f"{away.name} is not on this machine yet.")
-    made.store.models = (here, away.model_copy(update={"installed": True}))  # and could not be loaded, then
-    made.store.models_changed.emit()
-    assert made.window.notices.texts["problems"] == problem.message and "model" not in made.window.notices.texts
-    made.window.deleteLater()
-    made.menu.deleteLater()
-    made.deleteLater()
-
-
-def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, home: Path) -> None:
-    asked: list[str] = []
-    with english(), shown(qtbot, LogPage, home) as page:
-        actions = TrayActions(page.context, lambda question, yes, act, /: asked.append(question))
-        menu = TrayMenu(page.context, actions, page.page.show, page.page.close)
-        used = entry("1", "one", in_use=True)
-        page.have(entries=(used,))
-        assert "Evict unpinned..." in texts(menu) and not action(menu, "Evict").isEnabled()
-        page.have(
-            entries=(used, entry("2", "two", memory_bytes=200_000_000), entry("3", "3", memory_bytes=200_000_000))
-        )
-        menu.aboutToShow.emit()
-        action(menu, "Evict").trigger()
-        assert "Evict 2 unpinned prefixes, 230 MB?" in asked[0]  # which is all that is cached
-        menu.deleteLater()
-
-
 def test_without_a_tray_the_window_is_the_application(qtbot: QtBot, home: Path) -> None:
     made = PinfillApplication(home, scripted(home), QUICK, [HomePage])
     made.start(minimised=False)
@@ -204,24 +154,6 @@ def test_a_page_is_shown_with_its_hints(qtbot: QtBot, home: Path) -> None:
     with pytest.raises(KeyError):
         made.window.show_page("nothing")
     made.window.deleteLater()
-
-
-def test_the_keys_of_the_list_of_pages_stay_there(qtbot: QtBot, home: Path) -> None:
-    made = PinfillApplication(home, scripted(home), QUICK, [LogPage, ModelsPage, SettingsPage])
-    made.window.show()
-    (pages,) = made.window.findChildren(QListWidget)
-    pages.setFocus()
-    for _ in range(2):
-        QTest.keyClick(pages, Qt.Key.Key_Down)
-        assert made.window.focusWidget() is pages
-    assert isinstance(made.window.page, SettingsPage)
-    click_at = pages.visualItemRect(pages.item(0)).center()
-    QTest.mouseClick(pages.viewport(), Qt.MouseButton.LeftButton, pos=click_at)
-    page = made.window.page
-    assert isinstance(page, LogPage) and made.window.focusWidget() is page.view  # its rows can be walked along
-    made.window.deleteLater()
-    made.menu.deleteLater()
-    made.deleteLater()
 
 
 def start(home: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -250,15 +182,6 @@ def test_one_application_and_no_service_that_outlives_it(qtbot: QtBot, home: Pat
         killed.kill()
         killed.communicate()
         qtbot.waitUntil(lambda: not is_alive(service.pid), timeout=LIMIT_MILLISECONDS)
-
-
-def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("where there has to be a folder")
-    home = tmp_path / "file" / "home"
-    with start(home, "--minimised") as refused:
-        errors = refused.communicate(timeout=LIMIT_MILLISECONDS / 1000)[1]
-    assert refused.returncode == 1 and "Traceback" not in errors, errors
-    assert "error: Pinfill cannot start: " in errors and str(home) in errors
 
 
 def test_the_application_brings_neither_numpy_nor_the_engine_into_its_process() -> None:

@@ -148,8 +148,10 @@ def test_an_empty_text_and_one_that_is_far_too_long_cannot_be_pinned(
 
 
 def test_the_clipboard_is_pinned_with_its_key(qtbot: QtBot, on: Shown, tmp_path: Path) -> None:
+    on.have([pin("a")])
     QGuiApplication.clipboard().setText("From the clipboard")
-    QTest.keyClick(on.page, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)  # also while there is no row yet
+    on.page.view.setFocus()
+    QTest.keyClick(on.page.view, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
     assert opened(on, PinTextDialog).text == "From the clipboard"
     opened(on, PinTextDialog).reject()
 

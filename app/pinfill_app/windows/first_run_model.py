@@ -57,14 +57,11 @@ class ModelStep(Step):
 
     def _offer(self, models: tuple[ModelEntry, ...]) -> None:
         here = [model for model in models if model.installed]
-        others = (
-            (self.tr("&Import a file..."), partial(self.leave_for, "models", import_file=True)),
-            (self.tr("&Other models..."), partial(self.leave_for, "models")),
-        )
+        others = self.tr("&Other models..."), partial(self.leave_for, "models")
         if here:
             load = self.tr("&Load {}")
             choices = [(load.format(model.name), partial(self._load, model.name)) for model in here[:MOST]]
-            self.tell(self.tr("There are models on this machine. Load one."), *choices, *others)
+            self.tell(self.tr("There are models on this machine. Load one."), *choices, others)
             return
         offered = [model for model in models if model.in_catalogue][:MOST]
         fetch = self.tr("&Fetch {}, {}")
@@ -72,9 +69,10 @@ class ModelStep(Step):
             (fetch.format(model.title or model.name, units.size(model.bytes)), partial(self._fetch, model.name))
             for model in offered
         ]
+        choices.append((self.tr("&Import a file..."), partial(self.leave_for, "models", import_file=True)))
         licences = ", ".join(sorted({model.licence for model in offered if model.licence}))
         words = self.tr("There is no model on this machine yet. Licence of what is offered here: {}.")
-        self.tell(words.format(licences or self.tr("not known")), *choices, *others)
+        self.tell(words.format(licences or self.tr("not known")), *choices, others)
 
     def _fetch(self, name: str) -> None:
         self._fetching, self.failure = name, ""

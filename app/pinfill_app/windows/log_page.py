@@ -70,12 +70,12 @@ class LogPage(Page):
         self._timer.timeout.connect(self._read)
         self.search.textChanged.connect(self._find)
         context.supervisor.state_changed.connect(self._render)
-        for key, act, where in (
-            (QKeySequence.StandardKey.Find, self.search.setFocus, Qt.ShortcutContext.WindowShortcut),
-            (QKeySequence.StandardKey.Copy, self.copy, Qt.ShortcutContext.WidgetWithChildrenShortcut),
+        for key, act in (
+            (QKeySequence.StandardKey.Find, self.search.setFocus),
+            (QKeySequence.StandardKey.Copy, self.copy),
         ):
             shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.setContext(where)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)
 
     @classmethod

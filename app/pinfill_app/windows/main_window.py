@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QListWidget,
     QListWidgetItem,
     QMainWindow,
     QStackedWidget,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from pinfill_app import icons
 from pinfill_app.theme import GRID, outline_boxes
+from pinfill_app.widgets.page_list import PageList
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.pages import PAGES
@@ -41,7 +41,7 @@ class MainWindow(QMainWindow):
         self.notices = Notices()
         self._pages = [page(context) for page in pages]
         self._stack = QStackedWidget()
-        self._navigation = _Navigation()
+        self._navigation = PageList()
         self._navigation.setAccessibleName(self.tr("Pages"))
         for page in self._pages:
             self._stack.addWidget(page)
@@ -124,11 +124,3 @@ class MainWindow(QMainWindow):
         self._stack.setCurrentIndex(index)
         if self.page is not None:
             self.page.shown(**hints)
-
-
-class _Navigation(QListWidget):
-    """Keeps the keyboard while its own keys go from page to page, each of which takes it when it is shown."""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        super().keyPressEvent(event)
-        self.setFocus()

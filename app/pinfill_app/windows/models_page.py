@@ -64,12 +64,12 @@ class ModelsPage(Page):
         return QCoreApplication.translate("ModelsPage", "Models")
 
     def shown(self, **hints: Any) -> None:
-        """`select`: the name of a model; `import_file`: asks which."""
+        """`select`: the name of a model."""
         self._look()
         if "select" in hints:
             self.view.choose(str(hints["select"]))
         self.view.setFocus()
-        if hints.get("import_file"):
+        if hints.get("import_file"):  # asks which
             self.importing.choose_file()
 
     def showEvent(self, event: QShowEvent) -> None:

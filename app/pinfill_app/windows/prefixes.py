@@ -232,7 +232,7 @@ class PrefixesPage(Page):
         for key, act in (
             (QKeySequence.StandardKey.Find, self.bar.search.setFocus),
             (QKeySequence.StandardKey.Open, self.pinning.choose_files),
-            (QKeySequence.StandardKey.Paste, self.pinning.clipboard),
         ):
-            shortcut = QShortcut(QKeySequence(key), self)  # wherever the keyboard is, while this page is shown
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)

@@ -31,6 +31,7 @@ class PrefixActions(QObject):
         self.pin = self._action(self.tr("&Pin this..."), "pin", self._pin, "Ctrl+Return")
         self.remove = self._action(self.tr("&Unpin"), "evict", self._remove, "Del")
         self.undo = self._action(self.tr("Undo"), "", removals.undo, "Ctrl+Z")
+        self.paste = self._action(self.tr("Pin clipboard..."), "text", pinning.clipboard, "Ctrl+V")
         self.auto_refresh = self._action(self.tr("Refresh by itself when a file changes"), "", lambda: None)
         self.auto_refresh.setCheckable(True)
         self.auto_refresh.triggered.connect(lambda on: work.set_auto_refresh(self._from_files, on))

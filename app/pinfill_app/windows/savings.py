@@ -116,6 +116,7 @@ class SavingsPage(Page):
         self.span.currentIndexChanged.connect(self._render)
         self.export.clicked.connect(self._choose_file)
         save = QShortcut(QKeySequence(QKeySequence.StandardKey.Save), self)
+        save.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         save.activated.connect(self.export.click)
 
     # -- from the store --------------------------------------------------------------------------------------------

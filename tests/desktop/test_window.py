@@ -12,10 +12,11 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QListWidget, QMenu
+from PySide6.QtWidgets import QLabel, QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.application import PinfillApplication
+from pinfill_app.service_state import ServiceState
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_menu import TrayMenu
 from pinfill_app.windows.log_page import LogPage
@@ -55,6 +56,18 @@ def test_a_model_that_only_has_to_be_fetched_is_no_failure(qtbot: QtBot, home: P
         made.store.models = (here, away.model_copy(update={"installed": True}))  # and could not be loaded, then
         made.store.models_changed.emit()
         assert made.window.notices.texts["problems"] == problem.message and "model" not in made.window.notices.texts
+
+
+def test_the_status_bar_says_that_no_model_is_loaded(qtbot: QtBot, home: Path) -> None:
+    with not_started(home) as made:
+        made.supervisor.state = ServiceState.READY
+        said = []
+        for model in ("smollm2-135m", None):
+            made.store.status = status(model)
+            made.store.status_changed.emit()
+            said.append([label.text() for label in made.window.statusBar().findChildren(QLabel) if label.text()])
+        assert said[0][:2] == ["ready", "smollm2-135m"] and said[1] == ["ready - no model is loaded"]
+        made.supervisor.state = ServiceState.STOPPED
 
 
 def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, home: Path) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
 
@@ -17,6 +17,7 @@ from pinfill_app.commands import Commands
 from pinfill_app.found_models import FoundModels
 from pinfill_app.garbage import GarbageCollection
 from pinfill_app.help_menu import HelpMenu
+from pinfill_app.model_choice import ModelChoice
 from pinfill_app.notifications import Notifications
 from pinfill_app.plan import Plan, make_plan
 from pinfill_app.settings import AppSettings
@@ -82,6 +83,7 @@ class PinfillApplication(QObject):
         self.help = HelpMenu(context, self.window)
         self.window.menuBar().addMenu(self.help)
         self.menu = TrayMenu(context, TrayActions(context, self._confirm), self.window.bring_to_front, self.quit)
+        self._model_choice = ModelChoice(self.store, self.notifications.tell)
         self.tray: Tray | None = None
         self._looks = 0
         self._quitting = False
@@ -169,6 +171,14 @@ class PinfillApplication(QObject):
             QApplication.quit()
 
 
+def _refuse(words: str, minimised: bool) -> int:
+    """Why it does not start, for whoever sees it: a start from a menu has no terminal."""
+    print(f"error: {words}", file=sys.stderr)
+    if not minimised:
+        QMessageBox(QMessageBox.Icon.Critical, "Pinfill", words).exec()
+    return 1
+
+
 def run(*, minimised: bool) -> int:
     """The whole application; returns its exit code."""
     qt = QApplication(["pinfill"])
@@ -177,12 +187,21 @@ def run(*, minimised: bool) -> int:
     qt.setDesktopFileName("pinfill")
     qt.setQuitOnLastWindowClosed(False)
     qt.setWindowIcon(tray_icon(Look(Sign.READY)))
-    instance = SingleInstance(home())
-    if not instance.acquire():
-        if instance.hail(show=not minimised):
-            return 0
-        print("error: Pinfill runs already, but does not answer. End it, and start it again.", file=sys.stderr)
-        return 1
+    tr = QCoreApplication.translate
+    try:
+        instance = SingleInstance(home())
+        is_first = instance.acquire()
+    except OSError as error:
+        words = tr("run", "Pinfill cannot start: {}. It needs a folder of yours on a disk with room.")
+        return _refuse(words.format(error), minimised)
+    if is_first:
+        return _run_first(qt, instance, minimised)
+    if instance.hail(show=not minimised):
+        return 0
+    return _refuse(tr("run", "Pinfill runs already, but does not answer. End it, and start it again."), minimised)
+
+
+def _run_first(qt: QApplication, instance: SingleInstance, minimised: bool) -> int:
     garbage = GarbageCollection(qt)
     garbage.start()
     application = PinfillApplication(home())

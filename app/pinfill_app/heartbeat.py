@@ -30,10 +30,17 @@ class Heartbeat(QObject):
         self._timer.timeout.connect(self._ask)
 
     def watch(self, url: str) -> None:
-        """Begins with the service at `url`."""
+        """Begins with the service at `url`, which is expected soon."""
+        self._begin(url, 0, self._limits.first_probe)
+
+    def wait_for(self, url: str) -> None:
+        """Begins with one that may come some day."""
+        self._begin(url, self._limits.probe, self._limits.probe)
+
+    def _begin(self, url: str, first: int, pulse: int) -> None:
         self.stop()
-        self._url, self._misses, self._pulse = QUrl(f"{url}/livez"), 0, self._limits.first_probe
-        self._timer.start(0)
+        self._url, self._misses, self._pulse = QUrl(f"{url}/livez"), 0, pulse
+        self._timer.start(first)
 
     def stop(self) -> None:
         self._timer.stop()

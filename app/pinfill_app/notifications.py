@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 
 from pinfill_app import units
 from pinfill_app.failure_words import failure_words, problem_words, reason_words
@@ -13,6 +13,8 @@ from pinfill_app.settings import AppSettings
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_service.api.schemas.manage import ModelStateEvent, PinStateEvent
+
+GATHER_MILLISECONDS = 300  # what comes that soon after another is told with it
 
 
 class Notifications(QObject):
@@ -28,6 +30,9 @@ class Notifications(QObject):
         self._store, self._supervisor, self._settings, self._show = store, supervisor, settings, show
         self._failed = ""
         self._prefilling: dict[str, None] = {}  # only these were worth waiting for
+        self._troubles: dict[str, dict[str, str]] = {}  # reasons by name by state, not told yet
+        self._gathering = QTimer(self, singleShot=True, interval=GATHER_MILLISECONDS)
+        self._gathering.timeout.connect(self._tell_troubles)
         store.pin_state_changed.connect(self._on_pin_state)
         store.model_state_changed.connect(self._on_model_state)
         store.problem_reported.connect(self._on_problem)
@@ -47,8 +52,20 @@ class Notifications(QObject):
         if event.state == "warm" and was_prefilling:
             self.tell(self.tr("{} is warm").format(event.name), self._about(event.name))
         elif event.state in ("stale", "failed"):
-            title = self.tr("{} is stale") if event.state == "stale" else self.tr("{} failed")
-            self.tell(title.format(event.name), reason_words(event.state, event.reason or ""))
+            self._troubles.setdefault(event.state, {})[event.name] = reason_words(event.state, event.reason or "")
+            self._gathering.start()
+
+    def _tell_troubles(self) -> None:
+        """Of many pins at once in one: another model makes all of them stale."""
+        troubles, self._troubles = self._troubles, {}
+        for state, reasons in troubles.items():
+            first = next(iter(reasons))
+            if len(reasons) == 1:
+                title = self.tr("{} is stale") if state == "stale" else self.tr("{} failed")
+                self.tell(title.format(first), reasons[first])
+            else:
+                title = self.tr("{} pins are stale") if state == "stale" else self.tr("{} pins failed")
+                self.tell(title.format(units.number(len(reasons))), f"{first}: {reasons[first]}")
 
     def _about(self, name: str) -> str:
         pin = next((pin for pin in self._store.pins if pin.name == name), None)

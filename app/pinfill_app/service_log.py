@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from logging import LogRecord
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,6 +24,10 @@ class ServiceLog:
 
     def write(self, line: str) -> None:
         self._handler.handle(LogRecord("service", 0, "", 0, line, None, None))
+
+    def write_error(self, line: str) -> None:
+        """What the service cannot say itself any more, in a line like its own."""
+        self.write(f"{datetime.now():%Y-%m-%d %H:%M:%S,%f}"[:-3] + f" ERROR pinfill_app: {line}")
 
     def close(self) -> None:
         self._handler.close()

@@ -46,8 +46,10 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._on_connection)
 
     def acquire(self) -> bool:
-        """Whether this is the first one; it then listens for others."""
+        """Whether this is the first one; it then listens for others. Raises OSError when the folder cannot be used."""
         if not self._lock.tryLock(0):
+            if self._lock.error() is not QLockFile.LockError.LockFailedError:
+                raise OSError(f"{self._lock.fileName()} cannot be written")
             return False
         QLocalServer.removeServer(self._name)  # left by one that was killed
         self._server.listen(self._name)

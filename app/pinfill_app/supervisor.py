@@ -94,6 +94,7 @@ class Supervisor(QObject):
         """Attaches to the running service, or starts one."""
         if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and self._process is None:
             self._failures = 0
+            self._disconnect()
             self._prepare()
 
     def restart(self) -> None:
@@ -190,6 +191,8 @@ class Supervisor(QObject):
     def _on_answered(self) -> None:
         if self._is_connected or self.plan is None:
             return
+        if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and running_service(self.plan.home) is None:
+            return  # a stranger has the port by now
         self._load_limit.stop()
         if self._question is None:
             self._client.connect_to(self.url, self.plan.key)
@@ -212,9 +215,10 @@ class Supervisor(QObject):
 
     def _on_missed(self, misses: int) -> None:
         found = running_service(self.plan.home) if self.plan is not None else None
-        if not self.is_owner and found is None:
+        if not self.is_owner and found is None and self.state is not ServiceState.STOPPED:
             self._disconnect()
             self._set(ServiceState.STOPPED, self.tr("The service has ended. It was not started by this window."))
+            self._heartbeat.wait_for(self.url)  # whoever started it may do so again
         elif self.state is ServiceState.STARTING and found is not None:
             self._set(ServiceState.LOADING)  # it has the folder, and loads its model before it answers
         elif self._is_connected and misses >= self._limits.misses:
@@ -229,6 +233,7 @@ class Supervisor(QObject):
             self._process.kill()
         else:
             self._fail(self.tr("The service at {} hangs. {} Restart it.").format(self.url, words))
+            self._heartbeat.wait_for(self.url)  # it may recover
 
     # -- ends ------------------------------------------------------------------------------------------------------
 
@@ -254,11 +259,18 @@ class Supervisor(QObject):
             self._fail(ended.refusal)
         elif ended.could_not_start is not None:
             self._fail(self.tr("The service cannot be started: {}.").format(ended.could_not_start))
-        elif self._failures >= len(self._limits.restarts):
-            often = self.tr("The service ended {} times in a row.").format(self._failures + 1)
-            self._fail(f"{often} {self._hung or how_it_ended(ended)}")
         else:
-            self._set(ServiceState.RESTARTING, self._hung or how_it_ended(ended))
+            self._try_again(self._hung or how_it_ended(ended))
+
+    def _try_again(self, why: str) -> None:
+        """The log keeps why: what a window tells is gone when the service answers again."""
+        if self._log is not None:
+            self._log.write_error(why.split("\n", 1)[0])
+        if self._failures >= len(self._limits.restarts):
+            often = self.tr("The service ended {} times in a row.").format(self._failures + 1)
+            self._fail(f"{often} {why}")
+        else:
+            self._set(ServiceState.RESTARTING, why)
             self._retry.start(self._limits.restarts[self._failures])
             self._failures += 1
 

@@ -53,15 +53,20 @@ class Tray(QObject):
     @property
     def look(self) -> Look:
         """What the icon says now."""
-        prefilled = self._store.running.prefilled
-        return Look(_SIGNS[self._supervisor.state], None if prefilled is None else int(prefilled * 100))
+        prefilled, status = self._store.running.prefilled, self._store.status
+        sign = _SIGNS[self._supervisor.state]
+        if sign is Sign.READY and status is not None and status.model is None:
+            sign = Sign.WAITING  # for a model
+        return Look(sign, None if prefilled is None else int(prefilled * 100))
 
     @property
     def tool_tip(self) -> str:
         """Pinfill - ready - 3 pins warm - 21 min saved today"""
         parts = ["Pinfill", state_word(self._supervisor.state)]
         status = self._store.status
-        if self._supervisor.state.answers and status is not None:
+        if self._supervisor.state.answers and status is not None and status.model is None:
+            parts.append(self.tr("no model is loaded"))
+        elif self._supervisor.state.answers and status is not None:
             warm = status.pins.get("warm", 0)
             parts.append(self.tr("1 pin warm") if warm == 1 else self.tr("{} pins warm").format(units.number(warm)))
             parts.append(self.tr("{} saved today").format(units.rough_duration(status.saved_seconds_today)))

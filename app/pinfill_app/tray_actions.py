@@ -72,13 +72,17 @@ class TrayActions(QObject):
         )
 
     def evict_unpinned(self) -> None:
-        entries = [entry for entry in self._context.store.entries if not entry.pinned and not entry.in_use]
+        store = self._context.store
+        entries = [entry for entry in store.entries if not entry.pinned and not entry.in_use]
+        memory = sum(entry.memory_bytes for entry in entries)
+        if store.status is not None and store.status.memory is not None:
+            memory = min(memory, store.status.memory.cached_bytes)  # what they share is held once, or by a pin
         question = self.tr("Evict {} unpinned prefixes, {}? Needs up to {} of prefill when they are asked for again.")
         done = partial(self._on_done, self.tr("Nothing could be evicted"))
         self._confirm(
             question.format(
                 units.number(len(entries)),
-                units.size(sum(entry.memory_bytes for entry in entries)),
+                units.size(memory),
                 units.duration(sum(entry.saves_seconds for entry in entries)),
             ),
             self.tr("Evict"),

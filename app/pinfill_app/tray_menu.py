@@ -124,7 +124,7 @@ class TrayMenu(QMenu):
         for request in self._context.store.requests[:MOST_REQUESTS]:
             _add(last, self._about_request(request), partial(show_page, "prefixes", pin_request=request.id))
         last.setEnabled(not last.isEmpty())
-        unpinned = any(not entry.pinned for entry in self._context.store.entries)
+        unpinned = any(not entry.pinned and not entry.in_use for entry in self._context.store.entries)
         self._entry(self.tr("Evict unpinned..."), self._actions.evict_unpinned).setEnabled(unpinned)
 
     def _pin_clipboard(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QObject
 
 from pinfill_app.failure_words import problem_words
@@ -11,6 +13,7 @@ from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.notices import Notice, Weight
 from pinfill_app.windows.page import Context
 from pinfill_service import __version__
+from pinfill_service.api.schemas.manage import ModelEntry
 from pinfill_service.keys import KEY_FILE, KeyPlace
 
 
@@ -25,7 +28,8 @@ class WindowNotices(QObject):
         supervisor.connected.connect(self._on_connected)
         supervisor.port_changed.connect(self._on_port_changed)
         supervisor.other_version_found.connect(self._on_other_version)
-        context.store.status_changed.connect(self._on_status)
+        for changed in (context.store.status_changed, context.store.models_changed):
+            changed.connect(self._on_status)
         context.updates.changed.connect(self._on_updates)
 
     def tell_no_tray(self) -> None:
@@ -73,12 +77,27 @@ class WindowNotices(QObject):
         self._notices.show_notice("version", Notice(text, action=action))
 
     def _on_status(self) -> None:
-        status = self._context.store.status
-        if status is None or not status.problems:
-            self._notices.withdraw("problems")
+        store = self._context.store
+        missing = self._missing_model()
+        problems = [] if store.status is None else store.status.problems
+        words = [problem_words(each.kind, each.message) for each in problems if each.kind != "model" or missing is None]
+        if words:
+            self._notices.show_notice("problems", Notice("\n".join(words), Weight.FAILURE))
         else:
-            text = "\n".join(problem_words(problem.kind, problem.message) for problem in status.problems)
-            self._notices.show_notice("problems", Notice(text, Weight.FAILURE))
+            self._notices.withdraw("problems")
+        if missing is None:
+            self._notices.withdraw("model")
+        else:
+            text = self.tr("{} is not on this machine yet. Get it, or import a model.").format(missing.name)
+            action = (self.tr("Models"), partial(self._context.show_page, "models", select=missing.name))
+            self._notices.show_notice("model", Notice(text, action=action))
+
+    def _missing_model(self) -> ModelEntry | None:
+        """The one that the service should have loaded, if it only has to be fetched: that is no failure."""
+        status = self._context.store.status
+        names = {problem.missing_model for problem in status.problems} if status is not None else set()
+        missing = (model for model in self._context.store.models if not (model.installed or model.pulling))
+        return next((model for model in missing if model.name in names), None)
 
     def _on_updates(self) -> None:
         updates = self._context.updates

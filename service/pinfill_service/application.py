@@ -47,7 +47,7 @@ from pinfill_service.api.responses_store import ResponseStore
 from pinfill_service.api.schemas.openai import ErrorEnvelope
 from pinfill_service.engine.interface import Engine
 from pinfill_service.keys import active_key, check_binding
-from pinfill_service.loaded_model import LoadedModel, ModelLoader
+from pinfill_service.loaded_model import LoadedModel, ModelLoader, ModelProblem
 from pinfill_service.models.library import ModelLibrary
 from pinfill_service.prompt.text_model import TextModel
 from pinfill_service.settings import MIB, Settings
@@ -81,7 +81,7 @@ def create_app(
     *,
     home: Path | None = None,
     loader: ModelLoader | None = None,
-    problem: str | None = None,
+    problem: ModelProblem | None = None,
 ) -> FastAPI:
     """The application. It closes `engine`, or what took its place, when it shuts down.
 
@@ -153,7 +153,8 @@ def _application(
 
 
 def close(application: Application) -> None:
-    """Ends everything in order: records are written, then pins and sessions, then the ledger closes. Blocks."""
+    """Ends everything in order: pulls, then records are written, then pins and sessions, then the ledger. Blocks."""
+    application.pulls.close()
     application.recorder.close()
     application.models.close()
     if application.kept is not None:

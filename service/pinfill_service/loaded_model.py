@@ -26,6 +26,14 @@ class LoadedModel:
         return self.engine.model.fingerprint
 
 
+@dataclass(frozen=True, slots=True)
+class ModelProblem:
+    """Why a model could not be loaded, for people; `missing` is its name where it is not on this machine at all."""
+
+    message: str
+    missing: str | None = None
+
+
 class ModelLoader(Protocol):
     """Finds and loads models by name. Both methods take long and may be called from any thread.
 

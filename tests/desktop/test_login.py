@@ -25,6 +25,7 @@ from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_service.api.schemas.manage import ModelStateEvent, PinStateEvent
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, scripted
+from tests.support.small_disk import small_disk
 
 HAIL = """
 import sys
@@ -131,6 +132,14 @@ def test_only_the_same_user_can_ask(home: Path, tmp_path: Path, monkeypatch: pyt
     first.release()
 
 
+@pytest.mark.parametrize("trouble", ["full", "read-only"])
+def test_a_folder_without_room_is_not_taken_for_a_first_one(tmp_path: Path, trouble: str) -> None:
+    with small_disk(tmp_path, 256) as disk:
+        disk.fill() if trouble == "full" else disk.set_read_only(True)
+        with pytest.raises(OSError, match=r"app\.lock cannot be written"):
+            SingleInstance(tmp_path).acquire()
+
+
 def test_who_connects_and_says_nothing_or_nonsense_harms_nobody(qtbot: QtBot, home: Path) -> None:
     first = SingleInstance(home)
     assert first.acquire()
@@ -162,13 +171,27 @@ def test_people_are_told_once_and_only_what_they_waited_for(qtbot: QtBot, home: 
     for _ in range(2):
         supervisor._set(ServiceState.FAILED, "why\nlines of the log")
         supervisor.state_changed.emit()
+    qtbot.waitUntil(lambda: len(told) == 5, timeout=LIMIT_MILLISECONDS)
     assert [title for title, _ in told] == [
-        "p is warm", "p is stale", "m failed", "Pinfill has a problem", "The service failed",
+        "p is warm", "m failed", "Pinfill has a problem", "The service failed", "p is stale",
     ]  # fmt: skip
-    assert told[1][1] == "a.md changed" and told[4][1] == "why"
+    assert told[4][1] == "a.md changed" and told[3][1] == "why"
     settings.notifications = False
-    pin("failed")
+    store.problem_reported.emit("The disk is full.")
     assert len(told) == 5
+
+
+def test_many_pins_that_become_stale_at_once_are_told_once(qtbot: QtBot, home: Path) -> None:
+    told: list[tuple[str, str]] = []
+    store = Store(Client())
+    supervisor = Supervisor(scripted(home), QUICK)
+    Notifications(store, supervisor, AppSettings(home), lambda *words: told.append(words))
+    for name in ("a", "b", "c"):
+        reason = "It was made for another model."
+        store.pin_state_changed.emit(PinStateEvent(name=name, state="stale", reason=reason))
+    store.pin_state_changed.emit(PinStateEvent(name="d", state="failed", reason="no room"))
+    qtbot.waitUntil(lambda: len(told) == 2, timeout=LIMIT_MILLISECONDS)
+    assert told == [("3 pins are stale", "a: It was made for another model."), ("d failed", "no room")]
 
 
 def test_a_command_tells_its_output_or_its_own_words(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:

@@ -43,9 +43,9 @@ from pinfill_app.widgets.form import Note
 from pinfill_app.widgets.plain_view import DiffColors, PlainView
 from pinfill_app.widgets.primary_button import PrimaryButton
 from pinfill_app.windows.notices import Notice, Notices
-from pinfill_service.api.schemas.manage import PinProgressEvent, Status
+from pinfill_service.api.schemas.manage import PinProgressEvent
 from pinfill_service.resources import resource
-from tests.support import fake_service
+from tests.support import pages
 from tests.support.desktop import QUICK, scripted
 
 role = QPalette.ColorRole
@@ -159,8 +159,10 @@ def test_the_tray_tells_the_state(qtbot: QtBot, home: Path) -> None:
     tray = Tray(store, supervisor, menu)
     assert tray.look == Look(Sign.STOPPED) and tray.tool_tip == "Pinfill - stopped"
     supervisor._set(ServiceState.READY)
-    values = fake_service.status("1") | {"pins": {"warm": 3, "cold": 1}, "saved_seconds_today": 1_260.0}
-    store._on_status(Status.model_validate(values))
+    store._on_status(pages.status(None))
+    assert tray.look == Look(Sign.WAITING) and tray.tool_tip == "Pinfill - ready - no model is loaded"
+    values = {"pins": {"warm": 3, "cold": 1}, "saved_seconds_today": 1_260.0}
+    store._on_status(pages.status().model_copy(update=values))
     assert tray.look == Look(Sign.READY)
     assert tray.tool_tip == "Pinfill - ready - 3 pins warm - 21 min saved today"
     store.running.pin_progress(PinProgressEvent(name="p", done=1, total=4, seconds_left=None))

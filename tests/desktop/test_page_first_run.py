@@ -102,7 +102,7 @@ def test_each_button_of_a_step_has_a_key_of_its_own(window: Window, steps: First
         window.have(status=status(None), models=tuple(m.model_copy(update={"installed": is_here}) for m in many))
         texts = [*steps.step.buttons, steps.next.text(), steps.back.text()]
         letters = [text.partition("&")[2][0].upper() for text in texts]
-        assert len(letters) == 6 and len({*letters}) == 6, texts
+        assert len(letters) == len({*letters}) == 7, texts
 
 
 def test_what_fails_is_told_and_can_be_tried_again(qtbot: QtBot, window: Window, steps: FirstRun) -> None:
@@ -115,6 +115,21 @@ def test_what_fails_is_told_and_can_be_tried_again(qtbot: QtBot, window: Window,
     assert "not running" in steps.step.words.text() and list(steps.step.buttons) == ["&Start the service"]
     window.say(ServiceState.LOADING)
     assert not steps.step.buttons
+
+
+def test_a_failure_of_many_lines_is_shown_whole(qtbot: QtBot, window: Window, steps: FirstRun) -> None:
+    fetched(steps, window)
+    reasons = "It cannot be reached, and the way to it is not known either. " * 12
+    window.client.answers["POST", "models"] = Failure(FailureKind.REFUSED, reasons)
+    press(steps, "Fetch SmolLM2-135M")
+    words = steps.step.words
+    qtbot.waitUntil(lambda: reasons in words.text() and words.height() >= words.heightForWidth(words.width()))
+
+
+def test_without_a_network_a_file_can_be_imported(window: Window, steps: FirstRun) -> None:
+    fetched(steps, window)
+    press(steps, "Import a file...")
+    assert window.pages == [("models", {"import_file": True})] and not steps.isVisible()
 
 
 def test_the_sample_is_pinned(window: Window, steps: FirstRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +204,7 @@ def test_the_application_shows_them_at_its_first_start_only(qtbot: QtBot, home: 
         found = made.window.findChildren(FirstRun)
         assert len(found) == expected
         for steps in found:
+            qtbot.waitUntil(steps.isActiveWindow)  # what is typed goes there
             steps.reject()
         made.quit()
         qtbot.waitUntil(lambda made=made: made.supervisor.state is ServiceState.STOPPED, timeout=LIMIT_MILLISECONDS)

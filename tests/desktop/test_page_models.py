@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QMenu, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.failure import Failure, FailureKind
@@ -221,6 +221,13 @@ def test_what_is_said_to_fit_fits(size: int, free: int, prefixes: int) -> None:
 
 def imported(qtbot: QtBot, page: Page) -> None:
     qtbot.waitUntil(lambda: not page.page.importing.running.is_running, timeout=LIMIT_MILLISECONDS)
+
+
+def test_other_places_lead_to_the_choice_of_a_file(page: Page) -> None:
+    page.page.shown(import_file=True)
+    (dialog,) = page.page.findChildren(QFileDialog)
+    assert dialog.isVisible() and dialog.fileMode() is QFileDialog.FileMode.ExistingFile
+    dialog.reject()
 
 
 def test_a_file_is_imported_with_progress(qtbot: QtBot, page: Page, home: Path, tmp_path: Path) -> None:

@@ -134,6 +134,13 @@ def test_the_details_say_what_the_selected_prefix_is_and_offer_what_can_be_done(
     assert "2 selected" in words and "2,520 tokens" in words and "116 MB in memory" in words
 
 
+def test_the_details_say_what_cold_means(qtbot: QtBot, on: Shown) -> None:
+    on.have_prefixes([pin("rubric", state="cold")])
+    on.select("rubric")
+    words = " ".join(label.accessibleName() for label in on.page.detail.findChildren(QWidget))
+    assert "cold" in words and "the next request reads it from the disk" in words
+
+
 def test_light_and_dark_repaint_icons(qtbot: QtBot, on: Shown) -> None:
     on.have_prefixes([pin("a")])
 

@@ -157,6 +157,17 @@ def test_the_clipboard_is_pinned_with_its_key(qtbot: QtBot, on: Shown, tmp_path:
     opened(on, PinTextDialog).reject()
 
 
+def test_what_is_typed_goes_where_something_is_missing(qtbot: QtBot, on: Shown) -> None:
+    on.page.pinning.text()
+    dialog = opened(on, PinTextDialog)
+    assert dialog.focusWidget() is dialog.findChild(QPlainTextEdit)
+    dialog.reject()
+    on.page.pinning.text("Be brief.")
+    dialog = opened(on, PinTextDialog)
+    assert dialog.focusWidget() is name_field(dialog)
+    dialog.reject()
+
+
 # -- entries and requests ----------------------------------------------------------------------------------------------
 
 

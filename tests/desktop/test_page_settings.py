@@ -15,10 +15,12 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.autostart import autostart
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.plan import Plan
+from pinfill_app.self_test import SelfTest
 from pinfill_app.service_settings import keep, next_start
 from pinfill_app.service_state import ServiceState
 from pinfill_app.settings import AppSettings
 from pinfill_app.theme import Theme, is_dark, use_theme
+from pinfill_app.windows.self_test_dialog import SelfTestDialog
 from pinfill_app.windows.settings_page import SettingsPage
 from pinfill_service.api.schemas import manage
 from pinfill_service.keys import KeyPlace
@@ -68,6 +70,14 @@ def test_what_the_service_can_change_is_asked_of_it(qtbot: QtBot, home: Path, pa
     assert page.client.changes() == [("PATCH", "settings")]
     qtbot.waitUntil(lambda: "4.3 GB" in page.page.memory._memory_note.text(), timeout=LIMIT_MILLISECONDS)
     assert on_disk(home) == {"port": 7500} and page.page.notices.texts == {}
+
+
+def test_the_self_test_is_here_too(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SelfTest, "start", lambda self, *options: None)
+    page.page.test_button.click()
+    (dialog,) = page.page.findChildren(SelfTestDialog)
+    assert dialog.isVisible()
+    dialog.reject()
 
 
 def test_what_needs_a_restart_is_kept_and_says_so(

@@ -13,6 +13,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.discovery import running_service
+from pinfill_app.log_tail import Level, read_on
 from pinfill_app.service_state import ServiceState
 from tests.support.desktop import (
     KEY,
@@ -61,6 +62,8 @@ def test_a_crash_is_followed_by_a_restart(qtbot: QtBot, home: Path) -> None:
         watched.until(ServiceState.RESTARTING)
         assert "exit code 7" in watched.supervisor.message
         watched.until(READY)
+        errors = [line.text for line in read_on(home, None)[0] if line.level is Level.ERROR]
+        assert errors[0].endswith(" ERROR pinfill_app: It ended with exit code 7.")
         assert [said[0] for said in watched.said] == ["connected", "disconnected", "connected"]
     assert len(starts(home)) == 2
 
@@ -126,9 +129,9 @@ def test_a_port_that_a_stranger_has_is_left_to_it(qtbot: QtBot, home: Path) -> N
                 assert f"process {os.getpid()}" in str(said[3])
 
 
-def another(home: Path, behaviour: str = "normal", key: str = KEY) -> subprocess.Popen[bytes]:
+def another(home: Path, behaviour: str = "normal", key: str = KEY, port: int | None = None) -> subprocess.Popen[bytes]:
     """A service that somebody else has started."""
-    plan = scripted(home, behaviour, key=key)()
+    plan = scripted(home, behaviour, key=key, port=port)()
     environment = os.environ | plan.environment()
     return subprocess.Popen(plan.command(plan.port), env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
@@ -157,6 +160,35 @@ def test_a_running_service_that_ends_is_not_started_again(qtbot: QtBot, home: Pa
             watched.supervisor.start()
             watched.until(READY)
             assert watched.supervisor.is_owner
+
+
+@posix_only
+def test_a_running_service_that_hangs_is_used_again_when_it_recovers(qtbot: QtBot, home: Path) -> None:
+    with another(home) as other:
+        qtbot.waitUntil(lambda: running_service(home) is not None, timeout=LIMIT_MILLISECONDS)
+        with supervising(qtbot, scripted(home)) as watched:
+            watched.until(READY)
+            other.send_signal(signal.SIGSTOP)
+            watched.until(FAILED)
+            other.send_signal(signal.SIGCONT)
+            watched.until(READY)
+            assert not watched.supervisor.is_owner and watched.said[-1][0] == "connected"
+        other.terminate()
+
+
+def test_a_running_service_that_is_restarted_elsewhere_is_used_again(qtbot: QtBot, home: Path) -> None:
+    port = unused_port()
+    with another(home, port=port) as first:
+        qtbot.waitUntil(lambda: running_service(home) is not None, timeout=LIMIT_MILLISECONDS)
+        with supervising(qtbot, scripted(home)) as watched:
+            watched.until(READY)
+            first.terminate()
+            first.wait()
+            watched.until(STOPPED)
+            with another(home, port=port) as second:
+                watched.until(READY)
+                assert not watched.supervisor.is_owner and len(starts(home)) == 2
+                second.terminate()
 
 
 def test_another_version_is_told_and_replaced_when_a_person_wants_it(qtbot: QtBot, home: Path) -> None:

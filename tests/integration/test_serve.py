@@ -46,7 +46,9 @@ def test_ends_in_order_with_its_parent_and_serves_without_its_model(tmp_path: Pa
         assert address is not None
         with httpx.Client(trust_env=False, timeout=LIMIT_SECONDS) as http:
             status = http.get(f"{address[0]}/pinfill/v1/status", headers={"x-api-key": KEY}).json()
-        assert status["model"] is None and "pinfill models pull not-there" in status["problems"][0]["message"]
+        (problem,) = status["problems"]
+        assert status["model"] is None and "pinfill models pull not-there" in problem["message"]
+        assert problem["missing_model"] == "not-there"
         errors = started.communicate(timeout=LIMIT_SECONDS)[1]  # closes its standard input, as a dead parent's is
         assert started.returncode == 0 and "Traceback" not in errors, errors
     assert not (tmp_path / "service.json").exists()

@@ -432,7 +432,7 @@ async def test_status(tmp_path: Path) -> None:
         assert status["disk"]["used_bytes"] > 0
         service.engine.prefixes.set_aside.append("abc cannot be used.")
         problems = (await service.get("/status"))["problems"]
-        assert problems == [{"kind": "file_set_aside", "message": "abc cannot be used."}]
+        assert problems == [{"kind": "file_set_aside", "message": "abc cannot be used.", "missing_model": None}]
 
 
 # -- the API as a whole ------------------------------------------------------------------------------------------------

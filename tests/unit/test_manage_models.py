@@ -11,6 +11,7 @@ import pytest
 
 from pinfill_service.api import model_host
 from pinfill_service.application import close, create_app
+from pinfill_service.loaded_model import ModelProblem
 from pinfill_service.models.download import DownloadError
 from pinfill_service.models.library import ModelLibrary
 from tests.support.client import assert_error, client_for, settings
@@ -53,13 +54,14 @@ async def test_another_model_takes_over_when_running_requests_have_ended(tmp_pat
 
 
 async def test_a_service_without_a_model_says_why_until_one_is_loaded(tmp_path: Path, other: FakeEngine) -> None:
-    app = create_app(settings(), None, None, home=tmp_path, loader=FakeLoader(other), problem="It is not here.")
+    problem = ModelProblem("It is not here.", "not-there")
+    app = create_app(settings(), None, None, home=tmp_path, loader=FakeLoader(other), problem=problem)
     chat = {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 2}
     try:
         async with client_for(app) as http:
             status = (await http.get(f"{V1}/status")).json()
             assert (status["model"], status["model_state"]) == (None, "unloaded")
-            assert status["problems"] == [{"kind": "model", "message": "It is not here."}]
+            assert status["problems"] == [{"kind": "model", "message": "It is not here.", "missing_model": "not-there"}]
             assert (await http.get(f"{V1}/pins")).json() == {"pins": []}
             assert_error(await http.post("/v1/chat/completions", json=chat), 503, code="no_model")
             assert (await http.post(f"{V1}/models/other-model/load")).status_code == 200
@@ -112,8 +114,9 @@ async def test_a_model_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path, 
         assert (await service.chat("x")).json()["model"] == "fake-model"
         status = await service.get("/status")
         assert status["model_state"] == "loaded"
-        assert [problem["kind"] for problem in status["problems"]] == ["model"]
+        assert [(problem["kind"], problem["missing_model"]) for problem in status["problems"]] == [("model", None)]
         assert (await service.error("POST", "/models/nothing/load", 404))[0] == "model_not_found"
+        assert (await service.get("/status"))["problems"][0]["missing_model"] == "nothing"
         loader.error = None
         await service.ask("POST", "/models/other-model/load")
         assert (await service.get("/status"))["problems"] == []
@@ -250,6 +253,27 @@ async def test_a_pull_is_stopped_when_it_next_reports(tmp_path: Path, monkeypatc
         await service.ask("POST", "/models/smollm2-135m/pull", 202)  # the wish to stop is not remembered
         await service.events.wait("model.state", after=after, name="smollm2-135m", state="pulled")
         assert ended == ["cleaned up", "went on", "cleaned up"]
+
+
+async def test_a_pull_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    ended: list[str] = []
+
+    def pull(self: ModelLibrary, name: str, progress: object = None) -> None:
+        assert callable(progress)
+        begun.set()
+        try:
+            while True:
+                progress("download", 0, 100)
+                begun.wait(0)
+        finally:
+            ended.append("cleaned up")
+
+    monkeypatch.setattr(ModelLibrary, "pull", pull)
+    async with managed(tmp_path) as service:
+        await service.ask("POST", "/models/smollm2-135m/pull", 202)
+        assert await asyncio.to_thread(begun.wait, 60)
+    assert ended == ["cleaned up"]
 
 
 async def test_what_a_context_costs_is_listed_for_models_that_are_here(tmp_path: Path) -> None:

@@ -979,6 +979,13 @@ mit Cache: {}</translation>
   </message>
  </context>
  <context>
+  <name>ModelChoice</name>
+  <message>
+   <source>{} is loaded, but not at the next start</source>
+   <translation>{} ist geladen, aber nicht beim nächsten Start</translation>
+  </message>
+ </context>
+ <context>
   <name>ModelDetail</name>
   <message>
    <source>A prompt of all {} takes {} of the {} for prefixes.</source>
@@ -1072,6 +1079,10 @@ mit Cache: {}</translation>
   <message>
    <source>&amp;Fetch {}, {}</source>
    <translation>{} &amp;herunterladen, {}</translation>
+  </message>
+  <message>
+   <source>&amp;Import a file...</source>
+   <translation>Datei &amp;importieren...</translation>
   </message>
   <message>
    <source>&amp;Load {}</source>
@@ -1225,6 +1236,14 @@ mit Cache: {}</translation>
   <message>
    <source>{} is warm</source>
    <translation>{} ist warm</translation>
+  </message>
+  <message>
+   <source>{} pins are stale</source>
+   <translation>{} Pins sind veraltet</translation>
+  </message>
+  <message>
+   <source>{} pins failed</source>
+   <translation>{} Pins sind fehlgeschlagen</translation>
   </message>
   <message>
    <source>{} start at once from now on.</source>
@@ -1610,6 +1629,10 @@ mit Cache: {}</translation>
   <message>
    <source>shares {} with others</source>
    <translation>teilt {} mit anderen</translation>
+  </message>
+  <message>
+   <source>the next request reads it from the disk</source>
+   <translation>die nächste Anfrage liest ihn von der Festplatte</translation>
   </message>
   <message>
    <source>use as model: {}</source>
@@ -2063,6 +2086,10 @@ mit Cache: {}</translation>
    <translation>Geändert, gilt ab dem nächsten Start des Dienstes: {}. Ein Neustart beendet laufende Anfragen.</translation>
   </message>
   <message>
+   <source>Self-test...</source>
+   <translation>Selbsttest...</translation>
+  </message>
+  <message>
    <source>Set by the variable {}, which wins over what is chosen here.</source>
    <translation>Von der Variablen {} gesetzt, die Vorrang vor der Wahl hier hat.</translation>
   </message>
@@ -2107,6 +2134,10 @@ mit Cache: {}</translation>
   <message>
    <source>Memory for cached prefixes</source>
    <translation>Speicher für Präfixe im Cache</translation>
+  </message>
+  <message>
+   <source>no model is loaded</source>
+   <translation>kein Modell geladen</translation>
   </message>
   <message>
    <source>{} of {}</source>
@@ -2168,6 +2199,10 @@ mit Cache: {}</translation>
   <message>
    <source>1 pin warm</source>
    <translation>1 Pin warm</translation>
+  </message>
+  <message>
+   <source>no model is loaded</source>
+   <translation>kein Modell geladen</translation>
   </message>
   <message>
    <source>{} pins warm</source>
@@ -2397,6 +2432,10 @@ mit Cache: {}</translation>
  <context>
   <name>WindowNotices</name>
   <message>
+   <source>Models</source>
+   <translation>Modelle</translation>
+  </message>
+  <message>
    <source>Open the download page</source>
    <translation>Download-Seite öffnen</translation>
   </message>
@@ -2451,6 +2490,10 @@ mit Cache: {}</translation>
   <message>
    <source>another program ({})</source>
    <translation>einem anderen Programm ({})</translation>
+  </message>
+  <message>
+   <source>{} is not on this machine yet. Get it, or import a model.</source>
+   <translation>{} ist noch nicht auf diesem Rechner. Holen Sie es, oder importieren Sie ein Modell.</translation>
   </message>
   <message>
    <source>{}, this window is {}. Restart the service to have both the same.</source>
@@ -3476,6 +3519,17 @@ mit Cache: {}</translation>
   <message>
    <source>Tools are sorted by name</source>
    <translation>Werkzeuge werden nach Namen sortiert</translation>
+  </message>
+ </context>
+ <context>
+  <name>run</name>
+  <message>
+   <source>Pinfill cannot start: {}. It needs a folder of yours on a disk with room.</source>
+   <translation>Pinfill kann nicht starten: {}. Es braucht einen Ordner, der Ihnen gehört, auf einer Festplatte mit freiem Platz.</translation>
+  </message>
+  <message>
+   <source>Pinfill runs already, but does not answer. End it, and start it again.</source>
+   <translation>Pinfill läuft bereits, antwortet aber nicht. Beenden Sie es und starten Sie es neu.</translation>
   </message>
  </context>
  <context>

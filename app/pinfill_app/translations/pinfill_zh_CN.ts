@@ -979,6 +979,13 @@ with it: {}</source>
   </message>
  </context>
  <context>
+  <name>ModelChoice</name>
+  <message>
+   <source>{} is loaded, but not at the next start</source>
+   <translation>{} 已加载，但下次启动时不会加载</translation>
+  </message>
+ </context>
+ <context>
   <name>ModelDetail</name>
   <message>
    <source>A prompt of all {} takes {} of the {} for prefixes.</source>
@@ -1072,6 +1079,10 @@ with it: {}</source>
   <message>
    <source>&amp;Fetch {}, {}</source>
    <translation>下载 {}，{}(&amp;F)</translation>
+  </message>
+  <message>
+   <source>&amp;Import a file...</source>
+   <translation>导入文件(&amp;I)...</translation>
   </message>
   <message>
    <source>&amp;Load {}</source>
@@ -1225,6 +1236,14 @@ with it: {}</source>
   <message>
    <source>{} is warm</source>
    <translation>{} 已温热</translation>
+  </message>
+  <message>
+   <source>{} pins are stale</source>
+   <translation>{} 个固定项已过期</translation>
+  </message>
+  <message>
+   <source>{} pins failed</source>
+   <translation>{} 个固定项失败</translation>
   </message>
   <message>
    <source>{} start at once from now on.</source>
@@ -1610,6 +1629,10 @@ with it: {}</source>
   <message>
    <source>shares {} with others</source>
    <translation>与其他项共享 {}</translation>
+  </message>
+  <message>
+   <source>the next request reads it from the disk</source>
+   <translation>下次请求时从磁盘读取</translation>
   </message>
   <message>
    <source>use as model: {}</source>
@@ -2063,6 +2086,10 @@ with it: {}</source>
    <translation>已更改，从服务下次启动起生效：{}。重启会中断正在进行的请求。</translation>
   </message>
   <message>
+   <source>Self-test...</source>
+   <translation>自检...</translation>
+  </message>
+  <message>
    <source>Set by the variable {}, which wins over what is chosen here.</source>
    <translation>由变量 {} 设置，优先于此处的选择。</translation>
   </message>
@@ -2107,6 +2134,10 @@ with it: {}</source>
   <message>
    <source>Memory for cached prefixes</source>
    <translation>缓存前缀所用内存</translation>
+  </message>
+  <message>
+   <source>no model is loaded</source>
+   <translation>未加载模型</translation>
   </message>
   <message>
    <source>{} of {}</source>
@@ -2168,6 +2199,10 @@ with it: {}</source>
   <message>
    <source>1 pin warm</source>
    <translation>1 个固定项已温热</translation>
+  </message>
+  <message>
+   <source>no model is loaded</source>
+   <translation>未加载模型</translation>
   </message>
   <message>
    <source>{} pins warm</source>
@@ -2397,6 +2432,10 @@ with it: {}</source>
  <context>
   <name>WindowNotices</name>
   <message>
+   <source>Models</source>
+   <translation>模型</translation>
+  </message>
+  <message>
    <source>Open the download page</source>
    <translation>打开下载页面</translation>
   </message>
@@ -2451,6 +2490,10 @@ with it: {}</source>
   <message>
    <source>another program ({})</source>
    <translation>另一个程序（{}）</translation>
+  </message>
+  <message>
+   <source>{} is not on this machine yet. Get it, or import a model.</source>
+   <translation>{} 尚未在此计算机上。请获取它，或导入一个模型。</translation>
   </message>
   <message>
    <source>{}, this window is {}. Restart the service to have both the same.</source>
@@ -3476,6 +3519,17 @@ with it: {}</source>
   <message>
    <source>Tools are sorted by name</source>
    <translation>按名称对工具排序</translation>
+  </message>
+ </context>
+ <context>
+  <name>run</name>
+  <message>
+   <source>Pinfill cannot start: {}. It needs a folder of yours on a disk with room.</source>
+   <translation>Pinfill 无法启动：{}。它需要一个属于您、且磁盘有剩余空间的文件夹。</translation>
+  </message>
+  <message>
+   <source>Pinfill runs already, but does not answer. End it, and start it again.</source>
+   <translation>Pinfill 已在运行，但没有响应。请结束它，然后重新启动。</translation>
   </message>
  </context>
  <context>

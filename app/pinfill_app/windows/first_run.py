@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
@@ -70,6 +70,18 @@ class FirstRun(QDialog):
             self.next.setText(self.tr("&Finish"))
         else:
             self.next.setText(self.tr("&Next") if self.step.is_done else self.tr("&Skip this step"))
+
+    def event(self, event: QEvent, /) -> bool:
+        handled = super().event(event)
+        if event.type() is QEvent.Type.LayoutRequest:  # words have changed
+            self._grow()
+        return handled
+
+    def _grow(self) -> None:
+        """Nothing that is said is cut off: words that wrap need more height than a layout asks for by itself."""
+        needed = self.heightForWidth(self.width())
+        if needed > self.height():
+            self.resize(self.width(), needed)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()

@@ -74,6 +74,7 @@ class ModelStep(Step):
             (fetch.format(model.title or model.name, units.size(model.bytes)), partial(self._fetch, model.name))
             for fetch, model in zip(fetches, offered, strict=False)
         ]
+        choices.append((self.tr("&Import a file..."), partial(self.leave_for, "models", import_file=True)))
         licences = ", ".join(sorted({model.licence for model in offered if model.licence}))
         licence = licences or self.tr("not known")
         found = [model for model in self.context.found.models if model.can_be_imported]

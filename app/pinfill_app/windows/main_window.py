@@ -10,7 +10,6 @@ from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QListWidget,
     QListWidgetItem,
     QMainWindow,
     QStackedWidget,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 from pinfill_app import icons
 from pinfill_app.theme import GRID, outline_controls
 from pinfill_app.widgets.page_frame import PageFrame
+from pinfill_app.widgets.page_list import PageList
 from pinfill_app.windows.notices import Notices
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.pages import PAGES
@@ -43,7 +43,7 @@ class MainWindow(QMainWindow):
         self.notices = Notices()
         self._pages = [page(context) for page in pages]
         self._stack = QStackedWidget()
-        self._navigation = QListWidget()
+        self._navigation = PageList()
         self._navigation.setAccessibleName(self.tr("Pages"))
         for page in self._pages:
             self._stack.addWidget(PageFrame(page))

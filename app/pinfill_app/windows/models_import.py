@@ -48,7 +48,7 @@ class ImportLine(QWidget):
         layout.addWidget(self._words)
         layout.addWidget(self._bar, 1)
         layout.addWidget(self._stop)
-        self.file.clicked.connect(self._choose_file)
+        self.file.clicked.connect(self.choose_file)
         self.folder.clicked.connect(self._choose_folder)
         self._stop.clicked.connect(self.stop)
         self.running.progressed.connect(self._on_progress)
@@ -95,6 +95,15 @@ class ImportLine(QWidget):
         self.running.start(source, name)
         self._render()
 
+    def choose_file(self) -> None:
+        """Asks which, unless one is being imported."""
+        if self.running.is_running:
+            return
+        dialog = QFileDialog(self.window(), self.tr("Import a model"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.tr("GGUF models (*.gguf)"), self.tr("All files (*)")])
+        self._open(dialog)
+
     def stop(self) -> None:
         self._words.setText(self.tr("Stopping the import of {}").format(self._called))
         self._stop.setEnabled(False)
@@ -107,12 +116,6 @@ class ImportLine(QWidget):
         self.file.setEnabled(not is_running)
         self.folder.setEnabled(not is_running)
         self.changed.emit()
-
-    def _choose_file(self) -> None:
-        dialog = QFileDialog(self.window(), self.tr("Import a model"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self.tr("GGUF models (*.gguf)"), self.tr("All files (*)")])
-        self._open(dialog)
 
     def _choose_folder(self) -> None:
         dialog = QFileDialog(self.window(), self.tr("Import a folder with an ONNX model"))

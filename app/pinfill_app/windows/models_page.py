@@ -78,6 +78,8 @@ class ModelsPage(Page):
         elif "found" in hints:
             self.view.choose(next((row.name for row in self.table.rows if row.found is not None), ""))
         self.view.setFocus()
+        if hints.get("import_file"):  # asks which
+            self.importing.choose_file()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

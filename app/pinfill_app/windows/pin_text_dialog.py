@@ -32,6 +32,7 @@ class PinTextDialog(PinDialog):
         paste.clicked.connect(lambda: self.put(QGuiApplication.clipboard().text()))
         self._text.textChanged.connect(self._on_text)
         self.put(text)
+        (self._name if text else self._text).setFocus()
 
     @property
     def text(self) -> str:

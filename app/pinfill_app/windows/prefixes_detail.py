@@ -121,6 +121,8 @@ class PrefixDetail(QFrame):
         pin = row.pin
         if pin is not None and not pin.on_disk and pin.state in ("warm", "stale"):
             yield self.tr("not on disk: a restart prefills it again")
+        if pin is not None and pin.state == "cold" and pin.use_as is not None:
+            yield self.tr("the next request reads it from the disk")
         if pin is not None and pin.verified is not None:
             equal, at = pin.verified.greedy_equal, _when(pin.verified.at)
             words = self.tr("verified equal to a cold run, {}") if equal else self.tr("NOT equal to a cold run, {}")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QTimer
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from pinfill_app.background import in_background
 from pinfill_app.failure import Failure
@@ -16,6 +16,7 @@ from pinfill_app.theme import GRID, MARGIN
 from pinfill_app.widgets.heading import heading
 from pinfill_app.windows.notices import Notice, Notices, Weight
 from pinfill_app.windows.page import Context, Page
+from pinfill_app.windows.self_test_dialog import SelfTestDialog
 from pinfill_app.windows.settings_application import ApplicationSection, KeySection
 from pinfill_app.windows.settings_hub import HubSection
 from pinfill_app.windows.settings_service import MemorySection, ModelSection, NetworkSection, RulesSection
@@ -48,6 +49,9 @@ class SettingsPage(Page):
         self.hub = HubSection(context, self.notices)
         self.rules = RulesSection(self._change)
         self._service = (self.memory, self.model, self.network)
+        self.test_button = QPushButton(self.tr("Self-test..."))
+        self.test_button.setAutoDefault(False)
+        self.test_button.clicked.connect(lambda: SelfTestDialog(self).open())
         self._lay_out()
         context.supervisor.connected.connect(self._on_connected)
         context.supervisor.state_changed.connect(self._render)
@@ -174,9 +178,10 @@ class SettingsPage(Page):
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidget(inside)
-        head = QVBoxLayout()
+        head = QHBoxLayout()
         head.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        head.addWidget(heading(self.title()))
+        head.addWidget(heading(self.title()), 1)
+        head.addWidget(self.test_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

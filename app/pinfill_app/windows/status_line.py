@@ -32,8 +32,9 @@ class StatusLine(QStatusBar):
         self._render()
 
     def _render(self) -> None:
-        self._state.setText(state_word(self._supervisor.state))
         status = self._store.status
+        missing = self.tr("no model is loaded") if status is not None and status.model is None else ""
+        self._state.setText(" - ".join(filter(None, (state_word(self._supervisor.state), missing))))
         model, activity, memory = (status.model, status.activity, status.memory) if status else (None, None, None)
         speed = activity.decode_tokens_per_second if activity else None
         self._model.show_text(model.name if model else "")

@@ -49,8 +49,9 @@ def _status(application: Application) -> Status:
         problems += [Problem(kind="file_set_aside", message=sentence) for sentence in disk.set_aside]
     if stats is not None and stats.short_of_memory:
         problems.append(Problem(kind="memory", message=_SHORT_OF_MEMORY))
-    if application.models.problem is not None:
-        problems.append(Problem(kind="model", message=application.models.problem))
+    problem = application.models.problem
+    if problem is not None:
+        problems.append(Problem(kind="model", message=problem.message, missing_model=problem.missing))
     return Status(
         version=__version__,
         api_version=API_VERSION,

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pinfill_service.api.errors import ApiError
 from pinfill_service.api.schemas.manage import ModelState, ModelStateEvent
 from pinfill_service.engine.interface import EngineError
-from pinfill_service.loaded_model import LoadedModel, ModelLoader
+from pinfill_service.loaded_model import LoadedModel, ModelLoader, ModelProblem
 from pinfill_service.models.catalog import ModelError
 from pinfill_service.models.library import ModelNameError, ModelNotFoundError
 from pinfill_service.pins.shelf import Publish
@@ -60,7 +60,7 @@ class ModelHost:
         self._open.set()
         self._changing = False
         self.state: ModelState = "loaded" if loaded is not None else "unloaded"
-        self.problem: str | None = None
+        self.problem: ModelProblem | None = None
 
     @property
     def current(self) -> LoadedModel | None:
@@ -147,7 +147,7 @@ class ModelHost:
             missing = isinstance(error, ModelNotFoundError | ModelNameError)
             code = "model_not_found" if missing else "model_not_loaded"
             self._tell("failed", name, message, code)
-            self.state, self.problem = before, message
+            self.state, self.problem = before, ModelProblem(message, name if missing else None)
             raise ApiError(404 if missing else 409, message, code=code) from error
 
     async def _swap(self, new: LoadedModel | None) -> None:

@@ -11,6 +11,7 @@ from pinfill_service.models.library import ModelLibrary
 from pinfill_service.pins.shelf import Publish
 
 _TELL_SECONDS = 0.2  # a download reports every piece it reads
+_CLOSE_SECONDS = 3.0  # for all that are under way; one that waits for the network longer ends with the process
 
 
 class _StoppedError(Exception):
@@ -23,31 +24,41 @@ class Pulls:
     def __init__(self, library: ModelLibrary, publish: Publish) -> None:
         self._library, self._publish = library, publish
         self._lock = threading.Lock()
-        self._names: set[str] = set()
+        self._threads: dict[str, threading.Thread] = {}  # by name of the model
         self._unwanted: set[str] = set()
 
     @property
     def names(self) -> frozenset[str]:
         with self._lock:
-            return frozenset(self._names)
+            return frozenset(self._threads)
 
     def start(self, name: str) -> None:
         """Returns at once, also when the model is being pulled already."""
         with self._lock:
             self._unwanted.discard(name)
-            if name in self._names:
+            if name in self._threads:
                 return
-            self._names.add(name)
+            thread = threading.Thread(target=self._run, args=(name,), name=f"pull-{name}", daemon=True)
+            self._threads[name] = thread
         self._publish("model.state", ModelStateEvent(name=name, state="pulling"))
-        threading.Thread(target=self._run, args=(name,), name=f"pull-{name}", daemon=True).start()
+        thread.start()
 
     def stop(self, name: str) -> bool:
         """Returns at once; the pull ends when it next has something to report. False when there is none."""
         with self._lock:
-            if name not in self._names:
+            if name not in self._threads:
                 return False
             self._unwanted.add(name)
         return True
+
+    def close(self) -> None:
+        """Stops all, and waits a while: what fetches for one is another process, which would go on without us."""
+        with self._lock:
+            self._unwanted.update(self._threads)
+            threads = list(self._threads.values())
+        end = time.monotonic() + _CLOSE_SECONDS
+        for thread in filter(threading.Thread.is_alive, threads):
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self, name: str) -> None:
         told, stage_told = 0.0, ""
@@ -74,6 +85,6 @@ class Pulls:
             event = ModelStateEvent(name=name, state="failed", message=message, code=code)
         finally:
             with self._lock:
-                self._names.discard(name)
+                self._threads.pop(name, None)
                 self._unwanted.discard(name)
         self._publish("model.state", event)

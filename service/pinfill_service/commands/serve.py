@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pinfill_service.engine.interface import Engine
+    from pinfill_service.loaded_model import ModelProblem
     from pinfill_service.prompt.text_model import TextModel
     from pinfill_service.settings import Settings
 
@@ -99,10 +100,12 @@ def _run(settings: Settings, without_model: bool) -> None:
                 engine.close()
 
 
-def _load(settings: Settings, without_model: bool) -> tuple[Engine | None, TextModel | None, str | None]:
-    """The model; or, with `without_model`, the sentence that says why there is none."""
+def _load(settings: Settings, without_model: bool) -> tuple[Engine | None, TextModel | None, ModelProblem | None]:
+    """The model; or, with `without_model`, why there is none."""
     from pinfill_service.commands.failures import explain
     from pinfill_service.commands.local_service import load_model
+    from pinfill_service.loaded_model import ModelProblem
+    from pinfill_service.models.library import ModelNotFoundError
 
     try:
         return *load_model(settings), None
@@ -111,7 +114,7 @@ def _load(settings: Settings, without_model: bool) -> tuple[Engine | None, TextM
         if not without_model or sentence is None:
             raise
         logging.getLogger(__name__).warning("serving without a model: %s", sentence)
-        return None, None, sentence
+        return None, None, ModelProblem(sentence, settings.model if isinstance(error, ModelNotFoundError) else None)
 
 
 def _introduction(settings: Settings, engine: Engine | None, url: str) -> RenderableType:

@@ -55,10 +55,13 @@ class Activity(Schema):
 
 
 class Problem(Schema):
-    """Something a person should know. `message` ends with what to do, where there is something."""
+    """Something a person should know. `message` ends with what to do, where there is something. `missing_model` names
+    the model that was to be loaded and is not on this machine.
+    """
 
     kind: Literal["disk", "history", "file_set_aside", "model", "memory"]
     message: str
+    missing_model: str | None = None
 
 
 class Status(Schema):

@@ -1,0 +1,113 @@
+"""What the window and the tray's menu make of the service's state, and a start that cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QListWidget, QMenu
+from pytestqt.qtbot import QtBot
+
+from pinfill_app.application import PinfillApplication
+from pinfill_app.service_state import ServiceState
+from pinfill_app.tray_actions import TrayActions
+from pinfill_app.tray_menu import TrayMenu
+from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.windows.log_page import LogPage
+from pinfill_app.windows.models_page import ModelsPage
+from pinfill_app.windows.settings_page import SettingsPage
+from pinfill_service.api.schemas import manage
+from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, scripted
+from tests.support.pages import english, shown, status
+from tests.support.prefixes import entry
+from tests.support.sample_service import models
+
+
+@contextmanager
+def not_started(home: Path) -> Iterator[PinfillApplication]:
+    """Everything connected, on no service."""
+    made = PinfillApplication(home, scripted(home), QUICK, [LogPage, ModelsPage, SettingsPage])
+    yield made
+    for each in (made.window, made.menu, made):
+        each.deleteLater()
+
+
+def action(menu: QMenu, begins: str) -> QAction:
+    """As it is when the menu is about to be shown."""
+    menu.aboutToShow.emit()
+    return next(each for each in menu.actions() if each.text().startswith(begins))
+
+
+def test_a_model_that_only_has_to_be_fetched_is_no_failure(qtbot: QtBot, home: Path) -> None:
+    here, away = models()
+    problem = manage.Problem(kind="model", message="It is not here.", missing_model=away.name)
+    with not_started(home) as made:
+        made.store.status = status(None).model_copy(update={"problems": [problem]})
+        made.store.models = (here, away)
+        made.store.status_changed.emit()
+        assert "problems" not in made.window.notices.texts
+        assert made.window.notices.texts["model"].startswith(f"{away.name} is not on this machine yet.")
+        made.store.models = (here, away.model_copy(update={"installed": True}))  # and could not be loaded, then
+        made.store.models_changed.emit()
+        assert made.window.notices.texts["problems"] == problem.message and "model" not in made.window.notices.texts
+
+
+def test_the_status_bar_says_that_no_model_is_loaded(qtbot: QtBot, home: Path) -> None:
+    with not_started(home) as made:
+        made.supervisor.state = ServiceState.READY
+        said = []
+        for model in ("smollm2-135m", None):
+            made.store.status = status(model)
+            made.store.status_changed.emit()
+            bar = made.window.statusBar()
+            said.append([label.text() for label in bar.findChildren(QLabel) if label.text()])
+            said[-1] += [label.text for label in bar.findChildren(ElidedLabel) if label.text]
+        assert said[0][:: len(said[0]) - 1] == ["ready", "smollm2-135m"] and said[1] == ["ready - no model is loaded"]
+        made.supervisor.state = ServiceState.STOPPED
+
+
+def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, home: Path) -> None:
+    asked: list[str] = []
+    with english(), shown(qtbot, LogPage, home) as page:
+        actions = TrayActions(page.context, lambda question, yes, act, /: asked.append(question))
+        menu = TrayMenu(page.context, actions, page.page.show, page.page.close)
+        used = entry("1", "one", in_use=True)
+        page.have(entries=(used,))
+        assert not action(menu, "Evict unpinned").isEnabled()
+        page.have(entries=(used, *(entry(name, name, memory_bytes=200_000_000) for name in ("2", "3"))))
+        action(menu, "Evict unpinned").trigger()
+        assert "Evict 2 unpinned prefixes, 230 MB?" in asked[0]  # which is all that is cached
+        menu.deleteLater()
+
+
+def test_the_keys_of_the_list_of_pages_stay_there(qtbot: QtBot, home: Path) -> None:
+    with not_started(home) as made:
+        made.window.show()
+        (pages,) = made.window.findChildren(QListWidget)
+        pages.setFocus()
+        for _ in range(2):
+            QTest.keyClick(pages, Qt.Key.Key_Down)
+            assert made.window.focusWidget() is pages
+        assert isinstance(made.window.page, SettingsPage)
+        first = pages.visualItemRect(pages.item(0)).center()
+        QTest.mouseClick(pages.viewport(), Qt.MouseButton.LeftButton, pos=first)
+        page = made.window.page
+        assert isinstance(page, LogPage) and made.window.focusWidget() is page.view  # its rows can be walked along
+
+
+def test_a_folder_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("where there has to be a folder")
+    home = tmp_path / "file" / "home"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PINFILL_HOME": str(home)}
+    command = [sys.executable, "-m", "pinfill_app", "--minimised"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as refused:
+        errors = refused.communicate(timeout=LIMIT_MILLISECONDS / 1000)[1]
+    assert refused.returncode == 1 and "Traceback" not in errors, errors
+    assert "error: Pinfill cannot start: " in errors and str(home) in errors

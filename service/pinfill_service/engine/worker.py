@@ -23,11 +23,9 @@ from pinfill_service.engine.interface import (
     Failed,
     Finished,
     FinishReason,
-    GrammarError,
     Progress,
     PromptScored,
     Started,
-    Token,
 )
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.prompt_queue import PromptQueue
@@ -40,7 +38,6 @@ log = logging.getLogger(__name__)
 _SHARED_CHUNK_TOKENS = 128
 # Logits of every position are kept for a chunk when a prompt is scored: 128 x 150k x 4 bytes is 77 MB.
 _SCORED_CHUNK_TOKENS = 128
-_GRAMMAR_LOST = "The reply's grammar failed; try again, or with a simpler schema."
 
 
 class Session(Protocol):
@@ -307,19 +304,19 @@ class Worker:
         """Samples the next token, reports it, and ends the sequence where it ends."""
         request = sequence.request
         try:
-            token_id = sequence.choose(logits)
-        except Exception as error:  # a grammar is code of others: whatever it does is its own request's failure
-            log.exception("request %d could not be held to its grammar", sequence.id)
-            self.fail([sequence], error if isinstance(error, EngineError) else GrammarError(_GRAMMAR_LOST))
+            token = sequence.choose(logits)
+        except Exception as error:
+            log.exception("no token could be chosen for request %d", sequence.id)
+            told = error if isinstance(error, EngineError) else EngineError(f"No next token could be chosen: {error}")
+            self.fail([sequence], told)
             return
-        if token_id in request.stop_ids:
+        if token.token_id in request.stop_ids:
             self._finish(sequence, "stop", keep_reply=True)
             return
-        wanted = request.sampling.logprobs
-        sequence.reply.append(token_id)
+        sequence.reply.append(token.token_id)
         self._totals.generated += 1
-        sequence.next_token = token_id
-        self._emit(sequence, Token(token_id, None if wanted is None else token_logprob(logits, token_id, wanted)))
+        sequence.next_token = token.token_id
+        self._emit(sequence, token)
         if sequence.complete:
             self._finish(sequence, "stop", keep_reply=True)
         elif sequence.length >= self._context_length or sequence.generated >= request.max_tokens:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from pinfill_service.engine.constraint import Constraint
 from pinfill_service.engine.interface import Event, GenerationRequest, Timings, Token, TokenLogprob
 from pinfill_service.engine.sampler import Logits, Sampler, token_logprob
+
+log = logging.getLogger(__name__)
 
 _LONG_ROPE, _SALT = "long rope\0", "salt\0"
 
@@ -79,6 +82,12 @@ class Sequence:
             self.complete = self.constraint.finished
         wanted = self.request.sampling.logprobs
         return Token(token_id, None if wanted is None else token_logprob(logits, token_id, wanted))
+
+    def tell(self, event: Event) -> None:
+        try:
+            self.on_event(event)
+        except Exception:  # a listener that is gone must not stop the others
+            log.exception("the listener of request %d failed", self.id)
 
     def timings(self, now: float) -> Timings:
         started = self.started or now

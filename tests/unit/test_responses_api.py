@@ -122,7 +122,8 @@ async def test_a_prompt_that_is_not_to_be_cached_is_not_written(app: FastAPI, en
 async def test_a_stream_tells_what_an_answer_at_once_is(
     app: FastAPI, engine: FakeEngine, seen: list[ChatRequest]
 ) -> None:
-    for script in (ANSWER, "Hi 🎉!", "<think>only thoughts", "", '<call read>{"a'):
+    in_between = 'One.<call read>{"path": "a"}<end><say>Two.<call read>{}<end><say>Three.'
+    for script in (ANSWER, in_between, "Hi 🎉!", "<think>only thoughts", "", '<call read>{"a'):
         engine.script = Reply(ids(script), cached=2)
         for more in ({}, {"reasoning": {"summary": "auto"}}, {"max_output_tokens": max(len(ids(script)) - 3, 1)}):
             one, other = await create(app, tools=[READ], **more), await stream(app, tools=[READ], **more)

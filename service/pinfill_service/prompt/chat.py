@@ -10,6 +10,8 @@ from pinfill_service.engine.interface import Sampling
 
 Message = Mapping[str, Any]
 
+BEHIND = "words_behind"
+
 
 @dataclass(frozen=True, slots=True)
 class GenerationOptions:
@@ -57,6 +59,7 @@ class ChatRequest:
     """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
     tool_call_id, reasoning_content; build them with `normalise`. Tools have OpenAI's form: {"type": "function",
     "function": {"name", "description", "parameters"}}, and so have calls; their arguments are an object or JSON text.
+    A call may have BEHIND beside "function": the words with which its answer goes on behind it.
 
     A tool with `"defer_loading": true` beside "function" can be called, but stands only in the messages whose
     `tool_references`, a list, name it.

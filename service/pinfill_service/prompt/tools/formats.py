@@ -13,6 +13,7 @@ from pinfill_service.prompt.reply import Reply
 from pinfill_service.prompt.sandbox import RenderLimits
 from pinfill_service.prompt.template import ChatTemplate, TemplateError
 from pinfill_service.prompt.tools.call_style import PLAIN_STYLE, call_style, tags
+from pinfill_service.prompt.tools.going_on import SEAM
 from pinfill_service.prompt.tools.offered import offered_tools
 from pinfill_service.prompt.tools.probe import ANSWER, KEY, NAME, QUESTION, RESULT, TOOL, VALUES, calling, result
 from pinfill_service.prompt.tools.reader import AnswerReader
@@ -25,7 +26,8 @@ class ToolFormat:
     """`native`: the template shows tools, results, and calls in a form that is read; else `plain` takes its place.
 
     The rest is how the template wants to be told: arguments as JSON text instead of an object, the content of a message
-    that only calls, one call a message, ids of nine letters and digits (Mistral's templates refuse others).
+    that only calls, one call a message, ids of nine letters and digits (Mistral's templates refuse others); and what it
+    writes `between` a call and an answer right behind it, None where that is refused.
     """
 
     native: bool = False
@@ -35,6 +37,7 @@ class ToolFormat:
     no_content: str | None = None
     one_call: bool = False
     short_ids: bool = False
+    between: str | None = None
 
 
 @lru_cache(maxsize=16)
@@ -68,7 +71,16 @@ def _native(template: ChatTemplate, told: ToolFormat) -> ToolFormat | None:
     found = call_style(words, one, two)
     if found is None or not _is_read(*found):
         return None
-    return replace(told, native=True, style=found[0], one_call=two is None)
+    return replace(told, native=True, style=found[0], one_call=two is None, between=_between(template, told, found[1]))
+
+
+def _between(template: ChatTemplate, told: ToolFormat, call: str) -> str | None:
+    """What the template writes between a `call`, its own text, and an answer behind it."""
+    answer = {"role": "assistant", "content": SEAM + ANSWER}
+    turns = [QUESTION, calling(VALUES[:1], told), answer, result(VALUES[0], told), answer, QUESTION]
+    begin, seam, end = (_render(template, *turns) or "").partition(SEAM + ANSWER)
+    between = begin.rpartition(call)[2] if call in begin else ""
+    return between if seam and between and RESULT in end else None
 
 
 def _is_read(style: CallWrapper, text: str) -> bool:

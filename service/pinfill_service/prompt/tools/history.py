@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pinfill_service.prompt.canonical import canonical, canonical_object, dump
-from pinfill_service.prompt.chat import Message
+from pinfill_service.prompt.chat import BEHIND, Message
 from pinfill_service.prompt.tools.formats import ToolFormat
+from pinfill_service.prompt.tools.going_on import apart, joined
 from pinfill_service.prompt.tools.plain import in_plain_words
 
 _SHORT_ID = re.compile("[A-Za-z0-9]{9}")
@@ -18,7 +19,7 @@ _SHORT_ID = re.compile("[A-Za-z0-9]{9}")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What goes into the template."""
+    """What goes into the template, with seams where answers go on."""
 
     messages: Sequence[Message]
     tools: Sequence[Mapping[str, Any]]
@@ -32,6 +33,8 @@ def shown(format: ToolFormat, messages: Sequence[Message], tools: Sequence[Mappi
         return Shown(in_plain_words(format, messages, tools), ())
     if format.one_call:
         messages = list(_one_call_each(messages))
+    if any(BEHIND in call for message in messages for call in message.get("tool_calls") or ()):
+        messages = [answer for message in messages for answer in _in_order(format, message)]
     return Shown([_told(format, message) for message in messages], tools)
 
 
@@ -47,8 +50,16 @@ def _canonical_calls(message: Message) -> Message:
             found = canonical_object(arguments) if arguments.strip() else {}
             arguments = {"no_json": arguments} if found is None else found
         own = {"id": str(call.get("id") or ""), "type": "function"}
+        if isinstance(call.get(BEHIND), str):
+            own[BEHIND] = call[BEHIND]
         calls.append({**own, "function": {"name": str(function["name"]), "arguments": canonical(arguments)}})
     return {**message, "content": message.get("content") or "", "tool_calls": calls}
+
+
+def _in_order(format: ToolFormat, message: Message) -> Iterable[Message]:
+    if not message.get("tool_calls"):
+        return (message,)
+    return (joined(message),) if format.between is None else apart(message)
 
 
 def _told(format: ToolFormat, message: Message) -> Message:

@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from pinfill_service.prompt.canonical import dump
-from pinfill_service.prompt.chat import Message
+from pinfill_service.prompt.chat import BEHIND, Message
+from pinfill_service.prompt.tools.going_on import on_a_line
 
 _BEGINNING = "You can call these tools:\n"
 _END = """
@@ -65,8 +66,13 @@ def _as_text(message: Message) -> str:
     content = str(message.get("content") or "")
     if message.get("role") in _RESULTS:
         return f"<tool_response>\n{content}\n</tool_response>"
-    calls = [f"<tool_call>\n{dump(call['function'])}\n</tool_call>" for call in message.get("tool_calls") or ()]
+    calls = [_call(call) for call in message.get("tool_calls") or ()]
     return "\n".join([content, *calls] if content else calls)
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    words = call.get(BEHIND)
+    return f"<tool_call>\n{dump(call['function'])}\n</tool_call>{on_a_line(words) if words else ''}"
 
 
 def _block(tools: Sequence[Mapping[str, Any]]) -> str:

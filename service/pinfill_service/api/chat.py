@@ -10,7 +10,7 @@ from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
 from pinfill_service.api.session_hint import lasting_session
-from pinfill_service.api.tool_checks import check_tools
+from pinfill_service.api.tool_checks import check_choice, check_tools
 from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.stable import stabilise
@@ -34,8 +34,10 @@ async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -
     Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form that cannot be held to.
     """
     pin = service.virtual_model(model)
-    chat = pin.chat(stabilise(chat, service.settings.rules))
     check_tools(chat)
+    chat = pin.chat(stabilise(chat, service.settings.rules))
+    check_tools(chat)  # a pin of an earlier version may hold definitions that are none
+    check_choice(chat)
     form = service.text.reply_form(chat)
     grammar = None if form is None else await asyncio.to_thread(service.text.grammars.compile, form)
     prompt = await render(service, chat, pin.prefix)

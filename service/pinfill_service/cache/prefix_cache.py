@@ -11,7 +11,7 @@ from pinfill_service.cache.slot_record import SlotRecord
 
 log = logging.getLogger(__name__)
 
-# A last chunk of one token takes kernels that add in another order than a prompt's: see engine/worker.py.
+# A last chunk of one token takes kernels that add in another order than a prompt's: see engine/chunks.py.
 MIN_EVALUATED = 2
 # Fresh memory costs about this many times a copy between memory already in use (measured: 5 to 10).
 _COLD_FACTOR = 6.0
@@ -24,7 +24,7 @@ class PrefixCache(CacheFiles):
     - a slot's KV length == tokens recorded for it; where they disagree, the slot is emptied and counted, never reused;
     - only tokens that were evaluated as part of a prompt are in the tree. A reply's tokens were decoded one at a time,
       by kernels that add in another order, and reusing them could change an answer: they wait in the slot's tail until
-      they are evaluated again as a prompt (`settle` in the scheduler), or are part of the next one;
+      they are evaluated again as a prompt (`engine/settling.py`), or are part of the next one;
     - a model's non-truncatable state, where it has one, is that of the slot's tokens whenever a sequence runs: prompts
       resume only at checkpoints, which nodes keep.
     """

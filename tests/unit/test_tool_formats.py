@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pinfill_service.api.schemas.openai import Message
 from pinfill_service.prompt.chat import BEHIND, ChatRequest, ToolChoice
 from pinfill_service.prompt.reply import Reply
 from pinfill_service.prompt.template import TemplateError, compile_template, load_template
@@ -133,6 +134,23 @@ def test_equal_arguments_make_equal_prompts(name: str, arguments: Any) -> None:
     expected = prompt(model, USER, answer(call("read", {"path": "a", "line": 3})), result("x"))
     for content in (None, ""):
         assert prompt(model, USER, answer(call("read", arguments), content=content), result("x")) == expected
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_an_empty_list_of_calls_is_none(name: str) -> None:
+    """Some clients send one with every answer, and Llama's template takes its presence for a call."""
+    model = text_model(TEMPLATES[name])
+    echoes = [Message.model_validate({"role": "assistant", "content": "Hi.", **more}).for_template()
+              for more in ({}, {"tool_calls": []}, {"tool_calls": None})]  # fmt: skip
+    prompts = {prompt(model, USER, echo, {"role": "user", "content": "Go on."}) for echo in echoes}
+    assert len(prompts) == 1 and "Hi." in prompts.pop()
+
+
+def test_what_was_thought_before_several_calls_is_told_once() -> None:
+    source = LLAMA.replace("{%- set call =", "{{ m.reasoning_content }}{% set call =", 1)
+    both = {**answer(call("read", {"path": "a"}, "1"), call("stop", {}, "2")), "reasoning_content": "Two steps."}
+    text = prompt(text_model(source), USER, both, result("one", "1"), result("two", "2"))
+    assert text.count("Two steps.") == 1
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

@@ -27,7 +27,7 @@ class Shown:
 
 def shown(format: ToolFormat, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Shown:
     """Messages and tools in the form the template wants. Raises NestingError."""
-    messages = [_canonical_calls(message) if message.get("tool_calls") else message for message in messages]
+    messages = [_canonical_calls(message) if message.get("tool_calls") else _callless(message) for message in messages]
     tools = [canonical(tool) for tool in tools]
     if not format.native:
         return Shown(in_plain_words(format, messages, tools), ())
@@ -54,6 +54,11 @@ def _canonical_calls(message: Message) -> Message:
             own[BEHIND] = call[BEHIND]
         calls.append({**own, "function": {"name": str(function["name"]), "arguments": canonical(arguments)}})
     return {**message, "content": message.get("content") or "", "tool_calls": calls}
+
+
+def _callless(message: Message) -> Message:
+    """The message without an empty list of calls: templates take it for some."""
+    return {name: value for name, value in message.items() if name != "tool_calls"}
 
 
 def _in_order(format: ToolFormat, message: Message) -> Iterable[Message]:
@@ -99,7 +104,8 @@ def _one_call_each(messages: Sequence[Message]) -> Iterator[Message]:
             results.append(messages[at])
             at += 1
         for number, call in enumerate(calls):
-            yield {**message, "content": message["content"] if number == 0 else "", "tool_calls": [call]}
+            said = message if number == 0 else {"role": message["role"], "content": ""}
+            yield {**said, "tool_calls": [call]}
             yield from (each for each in results if each.get("tool_call_id") == call["id"])
         known = {call["id"] for call in calls}
         yield from (each for each in results if each.get("tool_call_id") not in known)

@@ -31,6 +31,10 @@ ANTHROPIC = [
 ]
 
 
+def test_a_mark_for_the_cache_is_left_out() -> None:
+    assert in_one_form([{**CHAT[0], "cache_control": {"type": "ephemeral"}}, CHAT[1]]) == tuple(CHAT)
+
+
 def test_they_are_those_of_the_api_s_own_requests() -> None:
     assert in_one_form(CHAT) == tuple(CHAT)
     assert in_one_form(RESPONSES) == offered_tools(RESPONSES).tools

@@ -192,6 +192,15 @@ def test_server_side_tools_are_left_out(client: openai.OpenAI, engine: FakeEngin
     assert "web_search" not in prompt_text(engine) and '"name": "read"' in prompt_text(engine)
 
 
+def test_a_mark_for_the_cache_on_a_tool_is_no_part_of_the_prompt(client: openai.OpenAI, engine: FakeEngine) -> None:
+    """It moves to another tool when one is added: the prompt before that must not change."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    within = {**STOP, "function": {**STOP["function"], **mark}}
+    for tools in (TOOLS, [{**READ, **mark}, STOP], [READ, {**STOP, **mark}], [READ, within]):
+        ask(client, tools=tools)
+    assert len({tuple(request.prompt) for request in engine.requests}) == 1
+
+
 def test_reasoning(engine: FakeEngine) -> None:
     thinking = replace(llama_text(), template=compile_template(THINKING, {}))
     engine.script = reply("I know it.\n</think>\n\nNothing.")

@@ -11,6 +11,8 @@ Tool = Mapping[str, Any]
 # Names stand in JSON and in tags, so they hold nothing that could end one; OpenAI allows less, MCP servers use more.
 _NAME = re.compile(r"[\w.:/-]{1,256}")
 
+_MARK = "cache_control"
+
 
 class DefinitionError(ValueError):
     """A definition is none. `where` is the path of the field at fault, `words` say what is wrong with it."""
@@ -23,7 +25,7 @@ class DefinitionError(ValueError):
 def in_one_form(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """The functions among the tools, in the form that each API's own requests are given. Raises DefinitionError.
 
-    Chat completions' and Ollama's stay as they are. The Responses API, which groups some in namespaces, and Anthropic
+    Chat completions' and Ollama's stay as they are, without marks. The Responses API, which groups some in namespaces, and Anthropic
     write functions flat. Tools of other types, which only servers can run, are left out.
     """
     found = [each for number, tool in enumerate(tools) for each in _functions(tool, f"tools.{number}")]
@@ -62,11 +64,22 @@ def check_definitions(tools: Iterable[tuple[str, Tool]]) -> None:
         names.add(name)
 
 
+def without_marks(tool: Tool) -> Tool:
+    """A tool of chat completions without what some clients mark the end of a prefix with. Marks move; what templates
+    write of a tool must not.
+    """
+    function = tool.get("function")
+    kept = {name: value for name, value in tool.items() if name != _MARK}
+    if isinstance(function, Mapping):
+        kept["function"] = {name: value for name, value in function.items() if name != _MARK}
+    return kept
+
+
 def _functions(tool: Tool, where: str) -> Iterator[tuple[str, Tool, str | None]]:
     """(path, form, namespace) of the functions that a tool is."""
     kind = tool.get("type")
     if kind in (None, "function") and "function" in tool:
-        yield f"{where}.function", tool, None
+        yield f"{where}.function", without_marks(tool), None
     elif kind == "function":
         yield where, _flat(tool, "parameters", where), None
     elif kind == "namespace":

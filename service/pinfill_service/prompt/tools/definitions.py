@@ -25,8 +25,8 @@ class DefinitionError(ValueError):
 def in_one_form(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     """The functions among the tools, in the form that each API's own requests are given. Raises DefinitionError.
 
-    Chat completions' and Ollama's stay as they are, without marks. The Responses API, which groups some in namespaces, and Anthropic
-    write functions flat. Tools of other types, which only servers can run, are left out.
+    Chat completions' and Ollama's stay as they are, without marks. The Responses API, which groups some in namespaces,
+    and Anthropic write functions flat. Tools of other types, which only servers can run, are left out.
     """
     found = [each for number, tool in enumerate(tools) for each in _functions(tool, f"tools.{number}")]
     check_definitions((where, form) for where, form, namespace in found if namespace is None)

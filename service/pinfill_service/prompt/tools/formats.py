@@ -25,7 +25,8 @@ _LIMITS = RenderLimits(steps=200_000, characters=1 << 20, seconds=1.0)
 class ToolFormat:
     """`native`: the template shows tools, results, and calls in a form that is read; else `plain` takes its place.
 
-    The rest is how the template wants to be told: arguments as JSON text instead of an object, the content of a message
+    The rest is how the template wants to be told: whether it takes a system message, and one behind the first, and two
+    messages of one role in a row; arguments as JSON text instead of an object, the content of a message
     that only calls, one call a message, ids of nine letters and digits (Mistral's templates refuse others); and what it
     writes `between` a call and an answer right behind it, None where that is refused.
     """
@@ -33,6 +34,8 @@ class ToolFormat:
     native: bool = False
     style: CallWrapper = PLAIN_STYLE
     system_messages: bool = True
+    late_system: bool = True
+    repeats: bool = True
     arguments_as_text: bool = False
     no_content: str | None = None
     one_call: bool = False
@@ -44,7 +47,7 @@ class ToolFormat:
 def tool_format(template: ChatTemplate) -> ToolFormat:
     """What the template does with tools. Takes a few renderings the first time; never raises."""
     template = replace(template, limits=_LIMITS)
-    plain = ToolFormat(system_messages=_render(template, {"role": "system", "content": ANSWER}, QUESTION) is not None)
+    plain = _turns(template)
     offer = _render(template, QUESTION)
     if offer is None or NAME not in offer or KEY not in offer:
         return plain
@@ -54,6 +57,19 @@ def tool_format(template: ChatTemplate) -> ToolFormat:
         if native is not None:
             return native
     return plain
+
+
+def _turns(template: ChatTemplate) -> ToolFormat:
+    """Which turns the template takes, and shows."""
+    system, answer = {"role": "system", "content": RESULT}, {"role": "assistant", "content": ANSWER}
+    first = _render(template, system, QUESTION)
+    late = _render(template, QUESTION, answer, system, QUESTION)
+    repeats = _render(template, QUESTION, QUESTION, answer, answer, QUESTION)
+    return ToolFormat(
+        system_messages=first is not None and RESULT in first,
+        late_system=late is not None and RESULT in late,
+        repeats=repeats is not None,
+    )
 
 
 def _native(template: ChatTemplate, told: ToolFormat) -> ToolFormat | None:

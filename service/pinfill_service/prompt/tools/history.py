@@ -13,6 +13,7 @@ from pinfill_service.prompt.chat import BEHIND, Message
 from pinfill_service.prompt.tools.formats import ToolFormat
 from pinfill_service.prompt.tools.going_on import apart, joined
 from pinfill_service.prompt.tools.plain import in_plain_words
+from pinfill_service.prompt.tools.turns import in_turns
 
 _SHORT_ID = re.compile("[A-Za-z0-9]{9}")
 
@@ -30,7 +31,8 @@ def shown(format: ToolFormat, messages: Sequence[Message], tools: Sequence[Mappi
     messages = [_canonical_calls(message) if message.get("tool_calls") else _callless(message) for message in messages]
     tools = [canonical(tool) for tool in tools]
     if not format.native:
-        return Shown(in_plain_words(format, messages, tools), ())
+        return Shown(in_turns(format, in_plain_words(messages, tools)), ())
+    messages = in_turns(format, messages)
     if format.one_call:
         messages = list(_one_call_each(messages))
     if any(BEHIND in call for message in messages for call in message.get("tool_calls") or ()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from itertools import cycle
 from pathlib import Path
@@ -13,6 +14,7 @@ from anthropic.lib.streaming._messages import accumulate_event
 from anthropic.types import RawMessageStreamEvent
 from pydantic import TypeAdapter
 
+from pinfill_service.pins.content import raw_text
 from tests.support.client import sse_events
 from tests.support.fake_engine import FakeEngine, Reply
 from tests.support.managed import Managed, managed
@@ -108,6 +110,21 @@ async def test_items_that_go_on_behind_a_call_come_back_as_they_were_written(tmp
         result = {"type": "function_call_output", "call_id": items[1]["call_id"], "output": "nothing"}
         assert (await respond(question, *items, result)).status_code == 200
         assert last_prompt(service)[: len(first) + len(reply)] == [*first, *reply]
+
+
+async def test_a_pinned_text_that_came_from_the_cache_keeps_its_own_tokens(tmp_path: Path) -> None:
+    """A reply is in the cache as it was generated, and so is the text that is pinned of it."""
+    async with managed(tmp_path, engine()) as service:
+        await asyncio.to_thread(service.application.pins.create, "odd", raw_text(ANSWER, REPLY))
+        body = {"model": "fake-model@odd", "prompt": " and more"}
+        echoed = await service.http.post("/v1/completions", json={**body, "echo": True, "logprobs": 1})
+        assert echoed.status_code == 200 and echoed.json()["choices"][0]["text"].startswith(f"{ANSWER} and more")
+        prompts = [last_prompt(service)]
+        await service.http.post("/api/generate", json={**body, "raw": True, "stream": False})
+        prompts.append(last_prompt(service))
+        for prompt in prompts:
+            assert prompt[: len(REPLY)] == REPLY
+            assert llama_text().tokenizer.decode(prompt) == f"{ANSWER} and more"
 
 
 def put_together(events: str) -> list[dict[str, Any]]:

@@ -64,10 +64,15 @@ def thinking(effort: str | bool | None) -> dict[str, object]:
 
 async def render(service: Service, chat: ChatRequest, pinned: PinnedPrefix | None = None) -> ChatPrompt:
     """The prompt of a conversation, behind a pin's prefix where one is given. Raises TemplateError."""
-    size = sum(len(str(message.get("content") or "")) for message in chat.messages)
-    if size > OFF_LOOP_CHARACTERS:
+    if _size(chat) > OFF_LOOP_CHARACTERS:
         return await asyncio.to_thread(_render, service.text, chat, pinned)
     return _render(service.text, chat, pinned)
+
+
+def _size(chat: ChatRequest) -> int:
+    """About how many characters the prompt has. Agents' tools and calls are as long as what they say."""
+    said = (message.get(name) for message in chat.messages for name in ("content", "reasoning_content", "tool_calls"))
+    return sum(len(str(part)) for part in (*said, *chat.tools) if part)
 
 
 def _render(text: TextModel, chat: ChatRequest, pinned: PinnedPrefix | None) -> ChatPrompt:

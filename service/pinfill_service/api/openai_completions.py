@@ -33,7 +33,7 @@ async def completions(body: CompletionRequest, request: Request, service: Servic
     """Continues texts."""
     _check(body)
     pin = service.virtual_model(body.model)
-    if sum(map(len, body.prompt)) > OFF_LOOP_CHARACTERS:
+    if sum(len(prompt) + pin.characters for prompt in body.prompt) > OFF_LOOP_CHARACTERS:
         prompts = await asyncio.to_thread(_encode, service, body, pin)
     else:
         prompts = _encode(service, body, pin)

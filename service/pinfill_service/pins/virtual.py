@@ -23,6 +23,11 @@ class VirtualModel:
         """Raises PinContentError for a pin that is no conversation."""
         return request if self.content is None else put_in_front(self.content, request)
 
+    @property
+    def characters(self) -> int:
+        """What stands in front of a text. Raises PinContentError for a pin of another model."""
+        return 0 if self.content is None else len(self._pinned.text)
+
     def text(self, prompt: str, tokenizer: TextTokenizer) -> tuple[list[int], str]:
         """A text to continue, in tokens and as it is. A pin that is tokens, as they were in the cache, keeps them.
 

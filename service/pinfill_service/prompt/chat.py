@@ -28,11 +28,14 @@ class GenerationOptions:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the answer may, must or must not call tools. `name`: only this one; not `parallel`: one call."""
+    """Whether the answer may, must or must not call tools. `name`: only this one; `allowed`: only these; not
+    `parallel`: one call. All tools stay in the prompt, so that it is the same whatever is chosen.
+    """
 
     mode: Literal["auto", "none", "required"] = "auto"
     name: str | None = None
     parallel: bool = True
+    allowed: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,9 @@ class ChatRequest:
         """The tools that the answer may call: none when it has to be JSON instead."""
         if self.tool_choice.mode == "none" or (self.format is not None and not self.must_call):
             return ()
-        name = self.tool_choice.name
-        return tuple(tool for tool in self.tools if name is None or tool["function"]["name"] == name)
+        choice = self.tool_choice
+        wanted = choice.allowed if choice.name is None else {choice.name}
+        return tuple(tool for tool in self.tools if wanted is None or tool["function"]["name"] in wanted)
 
 
 def normalise(messages: Sequence[Message]) -> tuple[Message, ...]:

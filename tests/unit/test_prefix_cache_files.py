@@ -82,6 +82,21 @@ def test_a_pin_without_a_file_stays_in_memory() -> None:
     assert cache.ask([*PROMPT, 7, 8]) == 100
 
 
+@pytest.mark.parametrize("state_bytes", [0, 8])
+@pytest.mark.parametrize("other", [PROMPT[:50], [7, 8, 9]], ids=["a part of it", "another prompt"])
+def test_a_pin_without_a_file_stays_also_behind_one_with_a_file(state_bytes: int, other: list[int]) -> None:
+    """Without room, what the file holds is not stored again when the slot is needed; what only the slot holds is."""
+    cache, longer = Cache(slots=1, state_bytes=state_bytes), [*PROMPT, 7, 8, 9]
+    for prompt in (PROMPT, longer):
+        cache.ask(prompt)
+        assert cache.cache.pin("", ids(prompt))
+        if prompt is PROMPT:
+            cache.save(prompt)
+    cache.cache.budget_bytes = 0
+    cache.ask([*other, 5, 6])
+    assert cache.ask([*longer, 1, 2]) == len(longer)
+
+
 def test_files_hold_only_what_other_files_do_not() -> None:
     cache = Cache()
     cache.ask(PROMPT)

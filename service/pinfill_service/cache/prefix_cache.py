@@ -223,15 +223,20 @@ class PrefixCache(CacheFiles):
             if node.start < boundary.end or kept or (node.disk is not None and not node.pinned):
                 continue
             must = node.pinned and node.disk is None
-            if not must and not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node, slot):
-                return
+            room = must or self._make_room(len(node.tokens) * self._kv.bytes_per_token, node, slot)
             if slot.index not in node.slots:  # it had to make room itself
                 return
-            try:
-                node.span = self._kv.export(slot.index, node.start, node.end)
-            except MemoryError:
-                log.warning("no memory to keep %d tokens of a prefix; they will be prefilled again", len(node.tokens))
-                return
+            if not (room and self._store(node, slot)) and node.disk is None:
+                return  # nothing behind it could be reached
+
+    def _store(self, node: Node, slot: SlotRecord) -> bool:
+        """Copies a node out of its slot. False: there is no memory for it."""
+        try:
+            node.span = self._kv.export(slot.index, node.start, node.end)
+        except MemoryError:
+            log.warning("no memory to keep %d tokens of a prefix; they will be prefilled again", len(node.tokens))
+            return False
+        return True
 
     def _load(self, slot: SlotRecord, target: Node) -> Node:
         """Copies what `slot` lacks of the path to `target`; returns the node it reached, the root when none.

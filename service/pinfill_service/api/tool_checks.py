@@ -19,9 +19,10 @@ def check_choice(chat: ChatRequest) -> None:
     """Raises ApiError for a choice that none of the tools fits, a pin's included."""
     names = {tool["function"]["name"] for tool in chat.tools}
     choice = chat.tool_choice
-    if choice.name is not None and choice.name not in names:
-        raise _error(f"The tool {choice.name!r} is not among the tools of this request.", "tool_choice")
-    if chat.must_call and not names:
+    for name in [choice.name] if choice.name is not None else sorted(choice.allowed or ()):
+        if name not in names:
+            raise _error(f"The tool {name!r} is not among the tools of this request.", "tool_choice")
+    if chat.must_call and not chat.callable_tools:
         raise _error("The answer cannot call a tool: this request offers none.", "tool_choice")
 
 

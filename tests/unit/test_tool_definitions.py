@@ -20,7 +20,7 @@ CHAT = [{"type": "function", "function": READ}, {"type": "function", "function":
 RESPONSES = [
     {"type": "function", "strict": False, **READ},
     {"type": "web_search"},
-    {"type": "function", "name": "stop", "strict": True},
+    {"type": "function", "name": "stop", "strict": True, "defer_loading": True},
     {"type": "custom", "name": "patch", "format": {"type": "text"}},
     {"type": "namespace", "name": "files", "tools": [{"type": "function", "name": name} for name in ("read", "list")]},
 ]

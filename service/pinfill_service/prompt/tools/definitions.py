@@ -110,7 +110,9 @@ def _flat(tool: Tool, schema: str, where: str) -> Tool:
     if isinstance(tool.get("description"), str):
         function["description"] = tool["description"]
     function["parameters"] = {"type": "object", "properties": {}} if parameters is None else parameters
-    if tool.get("strict") is True and schema == "parameters":
+    form: dict[str, Any] = {"type": "function", "function": function}
+    if schema == "parameters" and tool.get("strict") is True:
         function["strict"] = True
-    deferred = {"defer_loading": True} if tool.get("defer_loading") is True else {}
-    return {"type": "function", "function": function, **deferred}
+    if schema == "input_schema" and tool.get("defer_loading") is True:  # the Responses API's are offered at once
+        form["defer_loading"] = True
+    return form

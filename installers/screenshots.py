@@ -17,6 +17,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pinfill_app.windows.main_window import MainWindow
+    from pinfill_app.windows.page import Context
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "app"), str(ROOT / "service")]
@@ -94,17 +99,9 @@ def connect_claude() -> None:
 
 def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     """(name, what takes the picture) of every page, dialog and menu."""
-    from PySide6.QtWidgets import QMenu
-
     from pinfill_app.help_menu import HelpMenu
-    from pinfill_app.tray_actions import TrayActions
-    from pinfill_app.tray_menu import TrayMenu
     from pinfill_app.windows import settings_page
-    from pinfill_app.windows.agents_change import ChangeDialog
-    from pinfill_app.windows.agents_page import AgentsPage
-    from pinfill_app.windows.first_run import FirstRun
     from pinfill_app.windows.main_window import FIRST_SIZE, MainWindow
-    from pinfill_service.agents import find_local_agent
     from tests.support import sample_service
     from tests.support.pages import Shown
 
@@ -129,6 +126,17 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
         savings=sample_service.savings(),
         models=sample_service.models(),
     )
+    yield from pages(window)
+    yield from first_run(made.context, window)
+    yield from tray(made.context)
+    window.hide()
+
+
+def pages(window: MainWindow) -> Iterator[tuple[str, Callable[[], object]]]:
+    from pinfill_app.windows.agents_change import ChangeDialog
+    from pinfill_app.windows.agents_page import AgentsPage
+    from pinfill_service.agents import find_local_agent
+
     for page in window._pages:
         window.show_page(page.NAME, **SELECTED.get(page.NAME, {}))
         settle()
@@ -140,13 +148,26 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
             settle()
             yield "agents-change", dialog.grab
             dialog.close()
-    steps = FirstRun(made.context, window)
+
+
+def first_run(context: Context, window: MainWindow) -> Iterator[tuple[str, Callable[[], object]]]:
+    from pinfill_app.windows.first_run import FirstRun
+
+    steps = FirstRun(context, window)
     steps.show()
     for number in range(len(steps.steps)):
         settle()
         yield f"first-run-{number + 1}", steps.grab
         steps.next.click()
-    menu = TrayMenu(made.context, TrayActions(made.context, lambda *_: None), lambda: None, lambda: None)
+
+
+def tray(context: Context) -> Iterator[tuple[str, Callable[[], object]]]:
+    from PySide6.QtWidgets import QMenu
+
+    from pinfill_app.tray_actions import TrayActions
+    from pinfill_app.tray_menu import TrayMenu
+
+    menu = TrayMenu(context, TrayActions(context, lambda *_: None), lambda: None, lambda: None)
     settle()
     menu.render_state()
     menu.resize(menu.sizeHint())
@@ -154,7 +175,6 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     submenus = [action.menu() for action in menu.actions() if isinstance(action.menu(), QMenu)]
     agents = next(each for each in submenus if any("Claude" in action.text() for action in each.actions()))
     yield "tray-agents", agents.grab
-    window.hide()
 
 
 def settle() -> None:

@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from installers.dev import SetupError, find_uv
+from installers.checkout.base import SetupError
+from installers.checkout.locks import find_uv
 from installers.packages import deb, linux, tarball, windows
 from installers.packages.release import ROOT, PackageError, Release, check_space, release, run
 

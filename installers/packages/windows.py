@@ -12,7 +12,7 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from installers.dev import PIP, PYTHON
+from installers.checkout.base import PIP, PYTHON
 from installers.packages.licences import copyright_file
 from installers.packages.payload import add_own_code, merge
 from installers.packages.release import ROOT, PackageError, Release, normalise, run

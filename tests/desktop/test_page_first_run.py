@@ -102,7 +102,7 @@ def test_each_button_of_a_step_has_a_key_of_its_own(window: Window, steps: First
         window.have(status=status(None), models=tuple(m.model_copy(update={"installed": is_here}) for m in many))
         texts = [*steps.step.buttons, steps.next.text(), steps.back.text()]
         letters = [text.partition("&")[2][0].upper() for text in texts]
-        assert len(letters) == len({*letters}) == 7, texts
+        assert len(letters) == len({*letters}) >= 6, texts
 
 
 def test_what_fails_is_told_and_can_be_tried_again(qtbot: QtBot, window: Window, steps: FirstRun) -> None:

@@ -6,7 +6,9 @@ import ast
 import errno
 import importlib.util
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,16 +20,15 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from installers import dev as dev_file
+from installers.checkout import base, debian, locks, venv
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def dev(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """The module, with a checkout and a `.venv` of its own, and nothing that starts a program."""
-    spec = importlib.util.spec_from_file_location("pinfill_dev", ROOT / "installers" / "dev.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """The file's module, with a checkout and a `.venv` of its own, and nothing that starts a program."""
 
     def refuse(*command: object, **_: object) -> None:
         raise AssertionError(f"starts {command}")
@@ -38,9 +39,9 @@ def dev(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     (tmp_path / "lock.txt").write_text("one==1\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     for name, path in {"ROOT": "", "VENV": ".venv", "LOCK": "lock.txt", "SCRIPTS": ".venv/bin"}.items():
-        monkeypatch.setattr(module, name, tmp_path / path)
-    monkeypatch.setattr(module, "PYTHON", tmp_path / ".venv/bin/python")
-    return module
+        monkeypatch.setattr(base, name, tmp_path / path)
+    monkeypatch.setattr(base, "PYTHON", tmp_path / ".venv/bin/python")
+    return dev_file
 
 
 class Programs:
@@ -49,7 +50,7 @@ class Programs:
     def __init__(self, dev: ModuleType, monkeypatch: pytest.MonkeyPatch, **answers: tuple[int, str]) -> None:
         self.ran: list[str] = []
         self.answers = answers
-        monkeypatch.setattr(dev, "run_quietly", self.run)
+        monkeypatch.setattr(base, "run_quietly", self.run)
 
     def run(self, command: list[str], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         self.ran.append(" ".join(command))
@@ -58,7 +59,7 @@ class Programs:
 
 
 def found(monkeypatch: pytest.MonkeyPatch, dev: ModuleType, *names: str) -> None:
-    monkeypatch.setattr(dev.shutil, "which", lambda name: f"/usr/bin/{name}" if name in names else None)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name in names else None)
 
 
 def user(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
@@ -68,13 +69,21 @@ def user(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 # Python
 
 
-def test_an_old_python_can_parse_the_file() -> None:
-    ast.parse((ROOT / "installers" / "dev.py").read_text(encoding="utf-8"), feature_version=(3, 8))
+def test_an_old_python_can_parse_the_files() -> None:
+    installers = ROOT / "installers"
+    for path in (installers / "dev.py", *(installers / "checkout").glob("*.py")):
+        ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+def test_the_file_runs_anywhere_on_a_python_without_packages(tmp_path: Path) -> None:
+    command = [sys.executable, "-I", "-S", str(ROOT / "installers" / "dev.py"), "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "translations" in done.stdout and not done.stderr
 
 
 @pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)])
 def test_supported_pythons_are_taken(dev: ModuleType, version: tuple[int, int]) -> None:
-    dev.check_python(version)
+    base.check_python(version)
 
 
 @pytest.mark.parametrize("version", [(3, 10), (3, 14), (2, 7)])
@@ -82,12 +91,14 @@ def test_other_pythons_are_refused_with_the_next_step(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int]
 ) -> None:
     found(monkeypatch, dev, "python3.12", "python3.11")
-    with pytest.raises(dev.SetupError, match=r"3\.11 to 3\.13; this is \d\.\d+\. Use python3\.12 instead of python3\."):
-        dev.check_python(version)
+    with pytest.raises(
+        base.SetupError, match=r"3\.11 to 3\.13; this is \d\.\d+\. Use python3\.12 instead of python3\."
+    ):
+        base.check_python(version)
 
     found(monkeypatch, dev)
-    with pytest.raises(dev.SetupError, match="Install one of them"):
-        dev.check_python(version)
+    with pytest.raises(base.SetupError, match="Install one of them"):
+        base.check_python(version)
 
 
 # Debian packages
@@ -97,14 +108,14 @@ def test_only_packages_that_dpkg_does_not_hold_are_missing(dev: ModuleType, monk
     listing = "liba1 installed\nlibb1 config-files\nlibc1t64 installed\ndpkg-query: no packages found matching libd1\n"
     Programs(dev, monkeypatch, dpkg_query=(1, listing))
 
-    assert dev.missing_packages(["liba1", "libb1", "libc1", "libd1"]) == ["libb1", "libd1"]
+    assert debian.missing_packages(["liba1", "libb1", "libc1", "libd1"]) == ["libb1", "libd1"]
 
 
 def test_root_installs_what_is_missing(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = Programs(dev, monkeypatch)
     user(monkeypatch, 0)
 
-    dev.install_packages(["liba1", "libb1"])
+    debian.install_packages(["liba1", "libb1"])
 
     assert programs.ran[0] == "apt-get update"
     assert programs.ran[1].startswith("apt-get ")
@@ -119,7 +130,7 @@ def test_a_user_with_sudo_that_asks_nothing_installs_through_it(
     user(monkeypatch, 1000)
     found(monkeypatch, dev, "sudo")
 
-    dev.install_packages(["liba1"])
+    debian.install_packages(["liba1"])
 
     assert programs.ran[:2] == ["sudo -n true", "sudo -n apt-get update"]
     assert programs.ran[2].startswith("sudo -n apt-get ")
@@ -133,8 +144,8 @@ def test_without_rights_the_line_to_type_is_the_error(
     user(monkeypatch, 1000)
     found(monkeypatch, dev, *programs)
 
-    with pytest.raises(dev.SetupError) as caught:
-        dev.install_packages(["liba1", "libb1"])
+    with pytest.raises(base.SetupError) as caught:
+        debian.install_packages(["liba1", "libb1"])
 
     assert line in str(caught.value)
     assert "liba1 libb1" in str(caught.value)
@@ -145,8 +156,8 @@ def test_a_failing_apt_get_shows_its_words_and_the_line(dev: ModuleType, monkeyp
     programs = Programs(dev, monkeypatch, apt_get=(100, "E: no network\n"))
     user(monkeypatch, 0)
 
-    with pytest.raises(dev.SetupError, match=r"E: no network\nMend that, then type this line:\n.*liba1"):
-        dev.install_packages(["liba1"])
+    with pytest.raises(base.SetupError, match=r"E: no network\nMend that, then type this line:\n.*liba1"):
+        debian.install_packages(["liba1"])
 
     assert len(programs.ran) == 1
 
@@ -154,11 +165,11 @@ def test_a_failing_apt_get_shows_its_words_and_the_line(dev: ModuleType, monkeyp
 def test_nothing_is_installed_when_all_is_there(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    listing = "".join(f"{name} installed\n" for name in dev.qt_packages())
+    listing = "".join(f"{name} installed\n" for name in debian.qt_packages())
     programs = Programs(dev, monkeypatch, dpkg_query=(0, listing))
     found(monkeypatch, dev, "dpkg-query", "apt-get")
 
-    dev.debian_packages()
+    debian.debian_packages()
 
     assert [command.split()[0] for command in programs.ran] == ["dpkg-query"]
     assert "all there" in capsys.readouterr().out
@@ -171,7 +182,7 @@ def test_venv_support_is_installed_where_debian_left_it_out(dev: ModuleType, mon
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(sys, "base_prefix", "/usr")
 
-    dev.debian_packages()
+    debian.debian_packages()
 
     assert programs.ran[-1].endswith(f" python{sys.version_info[0]}.{sys.version_info[1]}-venv")
 
@@ -182,7 +193,7 @@ def test_a_system_that_is_not_debian_is_told_what_qt_needs(
     found(monkeypatch, dev)
     monkeypatch.setattr(sys, "platform", "linux")
 
-    dev.debian_packages()
+    debian.debian_packages()
 
     assert "libxcb-cursor0" in capsys.readouterr().out
 
@@ -193,8 +204,8 @@ def test_a_system_that_is_not_debian_and_has_no_venv_is_an_error(
     found(monkeypatch, dev)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(dev.SetupError, match="no venv and ensurepip"):
-        dev.debian_packages()
+    with pytest.raises(base.SetupError, match="no venv and ensurepip"):
+        debian.debian_packages()
 
 
 # .venv and stamps
@@ -204,70 +215,70 @@ def test_a_system_that_is_not_debian_and_has_no_venv_is_an_error(
 def test_a_venv_of_another_python_is_made_again(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch, answer: str, works: bool
 ) -> None:
-    dev.PYTHON.parent.mkdir()
-    dev.PYTHON.touch()
+    base.PYTHON.parent.mkdir()
+    base.PYTHON.touch()
     text = f"{sys.version_info[0]} {sys.version_info[1]}" if answer == "same" else answer
     programs = Programs(dev, monkeypatch, python=(0, text))
 
-    dev.make_venv()
+    venv.make_venv()
 
     assert [command for command in programs.ran if "-m venv --clear" in command] == programs.ran[1:]
     assert (len(programs.ran) == 1) is works
 
 
 def test_a_broken_venv_module_is_an_error(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dev, "run_quietly", lambda command: subprocess.CompletedProcess(command, 1, "no ensurepip\n"))
+    monkeypatch.setattr(base, "run_quietly", lambda command: subprocess.CompletedProcess(command, 1, "no ensurepip\n"))
 
-    with pytest.raises(dev.SetupError, match="no ensurepip"):
-        dev.make_venv()
+    with pytest.raises(base.SetupError, match="no ensurepip"):
+        venv.make_venv()
 
 
 def installs(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     calls: list[tuple[str, ...]] = []
-    monkeypatch.setattr(dev, "pip_install", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(venv, "pip_install", lambda *arguments: calls.append(arguments))
     return calls
 
 
 def test_what_was_installed_is_skipped_until_it_changes(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = installs(dev, monkeypatch)
 
-    dev.install_everything()
+    venv.install_everything()
     assert calls == [
-        ("--require-hashes", "-r", str(dev.LOCK)),
-        ("--no-build-isolation", "-e", str(dev.ROOT)),
+        ("--require-hashes", "-r", str(base.LOCK)),
+        ("--no-build-isolation", "-e", str(base.ROOT)),
     ]
-    dev.install_everything()
+    venv.install_everything()
     assert len(calls) == 2
 
-    dev.LOCK.write_text("one==2\n")
-    dev.install_everything()
-    assert calls[2:] == [("--require-hashes", "-r", str(dev.LOCK))]
+    base.LOCK.write_text("one==2\n")
+    venv.install_everything()
+    assert calls[2:] == [("--require-hashes", "-r", str(base.LOCK))]
 
-    (dev.ROOT / "pyproject.toml").write_text("[project]\nname = 'other'\n")
-    dev.install_everything()
-    assert calls[3:] == [("--no-build-isolation", "-e", str(dev.ROOT))]
+    (base.ROOT / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    venv.install_everything()
+    assert calls[3:] == [("--no-build-isolation", "-e", str(base.ROOT))]
 
-    monkeypatch.setattr(dev.platform, "python_version", lambda: "3.12.99")
-    dev.install_everything()
+    monkeypatch.setattr(platform, "python_version", lambda: "3.12.99")
+    venv.install_everything()
     assert len(calls) == 6
 
 
 def test_a_failed_install_is_done_again_next_time(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     installs(dev, monkeypatch)
-    dev.install_everything()
-    dev.LOCK.write_text("one==2\n")
+    venv.install_everything()
+    base.LOCK.write_text("one==2\n")
 
     def fail(*_: str) -> None:
-        raise dev.SetupError("no network")
+        raise base.SetupError("no network")
 
-    monkeypatch.setattr(dev, "pip_install", fail)
-    with pytest.raises(dev.SetupError):
-        dev.install_everything()
-    dev.LOCK.write_text("one==1\n")  # what was there before the failure is no longer sure to be there
+    monkeypatch.setattr(venv, "pip_install", fail)
+    with pytest.raises(base.SetupError):
+        venv.install_everything()
+    base.LOCK.write_text("one==1\n")  # what was there before the failure is no longer sure to be there
 
     calls = installs(dev, monkeypatch)
-    dev.install_everything()
-    assert calls == [("--require-hashes", "-r", str(dev.LOCK))]
+    venv.install_everything()
+    assert calls == [("--require-hashes", "-r", str(base.LOCK))]
 
 
 @pytest.mark.parametrize(
@@ -280,8 +291,8 @@ def test_a_failed_install_is_done_again_next_time(dev: ModuleType, monkeypatch: 
     ],
 )
 def test_what_pip_says_becomes_one_sentence(dev: ModuleType, words: str, reason: str) -> None:
-    assert reason in dev.explain_pip(words)
-    assert "\n" not in dev.explain_pip(words)
+    assert reason in venv.explain_pip(words)
+    assert "\n" not in venv.explain_pip(words)
 
 
 def test_pips_own_words_are_shown_and_explained(
@@ -289,19 +300,19 @@ def test_pips_own_words_are_shown_and_explained(
 ) -> None:
     code = "import sys; print('No space left on device', file=sys.stderr); sys.exit(1)"
     monkeypatch.undo()
-    monkeypatch.setattr(dev, "PIP", [sys.executable, "-c", code])
+    monkeypatch.setattr(base, "PIP", [sys.executable, "-c", code])
 
-    with pytest.raises(dev.SetupError, match="disk is full"):
-        dev.pip_install("x")
+    with pytest.raises(base.SetupError, match="disk is full"):
+        venv.pip_install("x")
 
     assert "No space left on device" in capsys.readouterr().err
 
 
 def test_too_little_disk_is_said_first(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(dev.shutil, "disk_usage", lambda path: usage(1, 1, 100 << 20))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 100 << 20))
 
-    with pytest.raises(dev.SetupError, match="has 100"):
+    with pytest.raises(base.SetupError, match="has 100"):
         dev.setup()
 
 
@@ -328,20 +339,20 @@ def test_a_command_sets_up_and_becomes_the_program(
 ) -> None:
     events: list[Any] = []
     monkeypatch.setattr(dev, "setup", lambda: events.append("setup"))
-    monkeypatch.setattr(dev, "replace_process", events.extend)
+    monkeypatch.setattr(base, "replace_process", events.extend)
 
     assert dev.main([command, "--", "-k", "x"]) == 0
 
     assert events == [
         "setup",
-        *(part.format(python=dev.PYTHON, scripts=dev.SCRIPTS, root=dev.ROOT) for part in started),
+        *(part.format(python=base.PYTHON, scripts=base.SCRIPTS, root=base.ROOT) for part in started),
     ]
 
 
 def test_screenshots_go_where_they_were_asked_for(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(dev, "setup", lambda: None)
-    monkeypatch.setattr(dev, "replace_process", started.extend)
+    monkeypatch.setattr(base, "replace_process", started.extend)
 
     assert dev.main(["screenshots", "--output", "/x/y"]) == 0
     assert started[-2:] == ["--output", "/x/y"]
@@ -351,7 +362,7 @@ def test_screenshots_go_where_they_were_asked_for(dev: ModuleType, monkeypatch: 
 
 def test_packaging_takes_its_own_options_and_sets_nothing_up(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
-    monkeypatch.setattr(dev, "replace_process", started.extend)
+    monkeypatch.setattr(base, "replace_process", started.extend)
 
     assert dev.main(["package", "--deb", "--output", "x"]) == 0
 
@@ -362,7 +373,7 @@ def test_every_lock_is_written_and_the_payload_keeps_to_what_is_tested(
     dev: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[str] = []
-    monkeypatch.setattr(dev, "run_uv", lambda *arguments: commands.append(" ".join(arguments)))
+    monkeypatch.setattr(locks, "run_uv", lambda *arguments: commands.append(" ".join(arguments)))
 
     assert dev.main(["lock", "--", "--upgrade"]) == 0
 
@@ -377,10 +388,10 @@ def test_the_oldest_libraries_are_tested_with_a_python_of_their_own(
 ) -> None:
     commands: list[tuple[str, ...]] = []
     started: list[str] = []
-    monkeypatch.setattr(dev, "run_uv", lambda *arguments: commands.append(arguments))
-    monkeypatch.setattr(dev, "replace_process", started.extend)
+    monkeypatch.setattr(locks, "run_uv", lambda *arguments: commands.append(arguments))
+    monkeypatch.setattr(base, "replace_process", started.extend)
     monkeypatch.setenv("PYTHONPATH", "")
-    monkeypatch.setattr(dev, "OLDEST_VENV", tmp_path / ".venv-oldest")
+    monkeypatch.setattr(locks, "OLDEST_VENV", tmp_path / ".venv-oldest")
 
     assert dev.main(["oldest", "--", "tests/unit/test_kv.py"]) == 0
 
@@ -408,7 +419,7 @@ def test_what_goes_wrong_is_a_line_and_an_exit_code(
     words: str,
 ) -> None:
     def fail() -> None:
-        raise dev.SetupError("it is missing") if error == "setup" else error
+        raise base.SetupError("it is missing") if error == "setup" else error
 
     monkeypatch.setattr(dev, "setup", fail)
 
@@ -428,8 +439,8 @@ def test_without_uv_the_lock_command_says_how_to_get_it(
 def test_a_model_that_cannot_be_pulled_is_an_error(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 1))
 
-    with pytest.raises(dev.SetupError, match="model is not there"):
-        dev.pull_model()
+    with pytest.raises(base.SetupError, match="model is not there"):
+        venv.pull_model()
 
 
 # The lock file

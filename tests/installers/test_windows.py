@@ -22,7 +22,7 @@ from types import ModuleType
 
 import pytest
 
-from installers.dev import find_uv
+from installers.checkout.locks import find_uv
 from installers.packages import windows
 from installers.packages.release import Release, normalise
 

@@ -40,7 +40,7 @@ def cold_reply(prompt: list[int], count: int) -> list[int]:
 
 
 class FakeSession:
-    """Implements `worker.Session` over FakeKv. `before_run` may raise, block or look."""
+    """Implements `machine.Session` over FakeKv. `before_run` may raise, block or look."""
 
     weight_bytes = 1000
 

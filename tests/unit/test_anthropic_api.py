@@ -361,6 +361,7 @@ def test_any_reply_is_put_together_by_the_client(
     parts = list(_parts(drawn, cuts))
     dialect = MessagesDialect("m", cached + new, "req_1", shown=shown)
     done = ChoiceResult(generated=len(parts), started=Started(cached, cached + new), finish_reason="stop")
+    done.reply.add(parts)
     written = dialect.opening([ChoiceResult()])
     for part in parts:
         written += dialect.delta(0, Delta(parts=(part,)))
@@ -382,6 +383,9 @@ def test_any_reply_is_put_together_by_the_client(
     assert open_block is None and message.stop_reason == "end_turn"
     assert message.usage.cache_read_input_tokens == cached
     _compare(message.content, drawn, shown)
+    whole = anthropic.types.Message.model_validate(dialect.whole([done]))
+    told, streamed = ([block.model_dump(exclude_none=True) for block in each.content] for each in (whole, message))
+    assert told == streamed, "unstreamed, it has the same blocks in the same order"
 
 
 def test_white_space_between_blocks_is_in_none_and_calls_do_not_run_together() -> None:

@@ -1030,6 +1030,16 @@ def test_messages_and_tools(pinfill: CommandLine, pinning: Service, tmp_path: Pa
     ]
 
 
+def test_tools_that_are_none_are_told_as_the_service_says_it(
+    pinfill: CommandLine, service: Service, tmp_path: Path
+) -> None:
+    told = "tools.0.name: a tool's name is made of 1 to 256 letters, digits and any of _ - . : /."
+    service.answers["POST pins"] = Refusal(400, told, "invalid_value")
+    body = {"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "name": ""}]}
+    (tmp_path / "body.json").write_text(json.dumps(body))
+    assert_told(pinfill("pin", "--messages", tmp_path / "body.json", "--no-wait"), told)
+
+
 def test_files_of_messages_that_are_none_are_told(pinfill: CommandLine, service: Service, tmp_path: Path) -> None:
     for content, told in (
         ("[", "is not JSON"),

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinfill_service.engine.interface import Failed, Finished, Grammar, GrammarError, Sampling, TokenMatcher
+from pinfill_service.engine import sequence as sequence_module
+from pinfill_service.engine.interface import (
+    EngineError,
+    Failed,
+    Finished,
+    Grammar,
+    GrammarError,
+    Sampling,
+    TokenMatcher,
+)
 from pinfill_service.engine.sampler import Sampler
 from tests.support.cache_checks import check_books
 from tests.support.fake_session import VOCABULARY, FakeWorker, cold_reply
@@ -104,7 +114,7 @@ def test_a_stop_id_of_the_mask_itself_is_no_way_out() -> None:
 
 
 @pytest.mark.parametrize("fails_at", [0, 1, 4])
-def test_a_grammar_that_fails_takes_only_its_own_request_along(fails_at: int) -> None:
+def test_a_grammar_that_fails_takes_only_its_own_request_along(fails_at: int, caplog: pytest.LogCaptureFixture) -> None:
     fake = FakeWorker()
     _, broken = fake.add(PROMPT, 20, grammar=Counting(8, fails_at=fails_at))
     _, sound = fake.add([*PROMPT, 50], 20, grammar=Counting(8))
@@ -112,7 +122,31 @@ def test_a_grammar_that_fails_takes_only_its_own_request_along(fails_at: int) ->
     fake.run()
     assert isinstance(broken.last, Failed) and isinstance(broken.last.error, GrammarError)
     assert len(broken.tokens) == fails_at and "broke" not in str(broken.last.error)
+    assert "broke" not in caplog.text, "what a grammar's library says could quote the reply"
     assert len(sound.tokens) == 8 and free.tokens == cold_reply([*PROMPT, 60], 20)
+    check_books(fake.worker.cache, fake.kv)
+
+
+@pytest.mark.parametrize("grammar", [None, Counting(8)], ids=["free", "held to a grammar"])
+@pytest.mark.parametrize("broken", ["choose", "token_logprob"])
+def test_a_sampler_that_fails_is_no_failure_of_the_grammar(
+    broken: str, grammar: Counting | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeWorker()
+    sequence, victim = fake.add(PROMPT, 20, grammar=grammar, sampling=Sampling(temperature=0, logprobs=2))
+    _, other = fake.add([*PROMPT, 60], 20)
+
+    def breaks(*_: object) -> int:
+        raise ValueError("no such axis")
+
+    if broken == "choose":
+        monkeypatch.setattr(sequence, "sampler", SimpleNamespace(choose=breaks))
+    else:
+        monkeypatch.setattr(sequence_module, "token_logprob", breaks)
+    fake.run()
+    assert isinstance(victim.last, Failed) and type(victim.last.error) is EngineError
+    assert "next token" in str(victim.last.error) and not victim.tokens
+    assert other.tokens == cold_reply([*PROMPT, 60], 20)
     check_books(fake.worker.cache, fake.kv)
 
 

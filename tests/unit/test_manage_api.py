@@ -138,6 +138,17 @@ async def test_a_virtual_model_is_the_text_inline(tmp_path: Path) -> None:
         assert await service.get("/v1/models/fake-model@rubric") == models[1]
 
 
+async def test_a_change_that_is_refused_changes_nothing(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        for name in ("one", "two"):
+            await service.pin(name, text=f"The rubric {name}.")
+        before = await service.get("/pins")
+        for name, status in (("one", 409), ("no name!", 400)):
+            change = {"name": name, "position": 0, "auto_refresh": True, "stale": "it changed"}
+            await service.error("PATCH", "/pins/two", status, **change)
+            assert await service.get("/pins") == before
+
+
 async def test_tools_of_pin_and_request_are_joined(tmp_path: Path) -> None:
     async with managed(tmp_path) as service:
         messages = [{"role": "system", "content": RUBRIC}]

@@ -82,6 +82,33 @@ def test_a_pin_without_a_file_stays_in_memory() -> None:
     assert cache.ask([*PROMPT, 7, 8]) == 100
 
 
+@pytest.mark.parametrize("state_bytes", [0, 8])
+@pytest.mark.parametrize("other", [PROMPT[:50], [7, 8, 9]], ids=["a part of it", "another prompt"])
+def test_a_pin_without_a_file_stays_also_behind_one_with_a_file(state_bytes: int, other: list[int]) -> None:
+    """Without room, what the file holds is not stored again when the slot is needed; what only the slot holds is."""
+    cache, longer = Cache(slots=1, state_bytes=state_bytes), [*PROMPT, 7, 8, 9]
+    for prompt in (PROMPT, longer):
+        cache.ask(prompt)
+        assert cache.cache.pin("", ids(prompt))
+        if prompt is PROMPT:
+            cache.save(prompt)
+    cache.cache.budget_bytes = 0
+    cache.ask([*other, 5, 6])
+    assert cache.ask([*longer, 1, 2]) == len(longer)
+
+
+def test_the_file_of_a_longer_prefix_outlives_a_shorter_one_that_is_a_part_of_it() -> None:
+    """A pin that was lost, with a slot that failed, leaves no trace of where it ended."""
+    cache = Cache()
+    cache.ask(PROMPT)
+    cache.save(PROMPT)
+    cache.cache.forget_files("", ids(PROMPT[:60]))
+    cache.empty_memory()
+    assert cache.disk.bytes_used == 100 and cache.ask([*PROMPT, 7, 8]) == 100
+    cache.cache.forget_files("", ids([*PROMPT, 7, 8]))
+    assert cache.disk.bytes_used == 0
+
+
 def test_files_hold_only_what_other_files_do_not() -> None:
     cache = Cache()
     cache.ask(PROMPT)

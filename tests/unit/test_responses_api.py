@@ -117,7 +117,8 @@ async def test_a_prompt_that_is_not_to_be_cached_is_not_written(app: FastAPI, en
 async def test_a_stream_tells_what_an_answer_at_once_is(
     app: FastAPI, engine: FakeEngine, seen: list[ChatRequest]
 ) -> None:
-    for script in (ANSWER, "Hi 🎉!", "<think>only thoughts", "", '<call read>{"a'):
+    in_between = 'One.<call read>{"path": "a"}<end><say>Two.<call read>{}<end><say>Three.'
+    for script in (ANSWER, in_between, "Hi 🎉!", "<think>only thoughts", "", '<call read>{"a'):
         engine.script = Reply(ids(script), cached=2)
         for more in ({}, {"reasoning": {"summary": "auto"}}, {"max_output_tokens": max(len(ids(script)) - 3, 1)}):
             one, other = await create(app, tools=[READ], **more), await stream(app, tools=[READ], **more)
@@ -216,26 +217,35 @@ async def test_tools_of_all_types(app: FastAPI, engine: FakeEngine, seen: list[C
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
-        (None, ("auto", None, 2)),
-        ("auto", ("auto", None, 2)),
-        ("none", ("none", None, 2)),
-        ("required", ("required", None, 2)),
-        ({"type": "function", "name": "read"}, ("required", "read", 2)),
+        (None, ("auto", None, ["read", "write"])),
+        ("auto", ("auto", None, ["read", "write"])),
+        ("none", ("none", None, [])),
+        ("required", ("required", None, ["read", "write"])),
+        ({"type": "function", "name": "read"}, ("required", "read", ["read"])),
         (
             {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "write"}]},
-            ("auto", None, 1),
+            ("auto", None, ["write"]),
         ),
         (
             {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "write"}]},
-            ("required", None, 1),
+            ("required", None, ["write"]),
         ),
     ],
 )
 async def test_tool_choice(app: FastAPI, seen: list[ChatRequest], choice: Any, expected: tuple[Any, ...]) -> None:
     answer = await create(app, tools=[READ, WRITE], tool_choice=choice, parallel_tool_calls=False)
     (chat,) = seen
-    assert (chat.tool_choice.mode, chat.tool_choice.name, len(chat.tools)) == expected
+    left = [tool["function"]["name"] for tool in chat.callable_tools]
+    assert (chat.tool_choice.mode, chat.tool_choice.name, left) == expected
     assert not chat.tool_choice.parallel and answer["parallel_tool_calls"] is False
+
+
+async def test_no_choice_of_tools_changes_the_prompt(app: FastAPI, engine: FakeEngine) -> None:
+    """Allowed tools are for cases in which the whole list is to stay cached."""
+    allowed = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "write"}]}
+    for choice in ("auto", "none", "required", {"type": "function", "name": "read"}, allowed):
+        await create(app, tools=[READ, WRITE], tool_choice=choice)
+    assert len({tuple(request.prompt) for request in engine.requests}) == 1
 
 
 async def test_formats_and_hints(app: FastAPI, seen: list[ChatRequest]) -> None:

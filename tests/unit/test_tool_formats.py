@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pinfill_service.prompt.chat import ChatRequest, ToolChoice
+from pinfill_service.api.schemas.openai import Message
+from pinfill_service.prompt.chat import BEHIND, ChatRequest, ToolChoice
 from pinfill_service.prompt.reply import Reply
 from pinfill_service.prompt.template import TemplateError, compile_template, load_template
 from pinfill_service.prompt.text_model import TextModel
@@ -136,6 +137,23 @@ def test_equal_arguments_make_equal_prompts(name: str, arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
+def test_an_empty_list_of_calls_is_none(name: str) -> None:
+    """Some clients send one with every answer, and Llama's template takes its presence for a call."""
+    model = text_model(TEMPLATES[name])
+    echoes = [Message.model_validate({"role": "assistant", "content": "Hi.", **more}).for_template()
+              for more in ({}, {"tool_calls": []}, {"tool_calls": None})]  # fmt: skip
+    prompts = {prompt(model, USER, echo, {"role": "user", "content": "Go on."}) for echo in echoes}
+    assert len(prompts) == 1 and "Hi." in prompts.pop()
+
+
+def test_what_was_thought_before_several_calls_is_told_once() -> None:
+    source = LLAMA.replace("{%- set call =", "{{ m.reasoning_content }}{% set call =", 1)
+    both = {**answer(call("read", {"path": "a"}, "1"), call("stop", {}, "2")), "reasoning_content": "Two steps."}
+    text = prompt(text_model(source), USER, both, result("one", "1"), result("two", "2"))
+    assert text.count("Two steps.") == 1
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
 @pytest.mark.parametrize("arguments", ["", "{}", None, {}])
 def test_no_arguments(name: str, arguments: Any) -> None:
     model = text_model(TEMPLATES[name])
@@ -168,6 +186,43 @@ def test_too_deep_json_is_an_error() -> None:
             prompt(text_model(HERMES), USER, message)
     with pytest.raises(TemplateError, match="nested"):
         prompt(text_model(HERMES), USER, tools=({"type": "function", "function": {"name": "f", "parameters": deep}},))
+
+
+LOOKED = {**call("read", {"path": "a"}), BEHIND: "\nI looked."}
+STOPPED = {**call("stop", {}, "call_2"), BEHIND: "That is all."}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_an_answer_that_goes_on_behind_its_calls_stands_as_it_was_written(name: str) -> None:
+    model = text_model(TEMPLATES[name])
+    goes_on, stops = answer(LOOKED, content="I look."), answer(call("read", {"path": "a"}), content="I look.")
+    text, plain = (prompt(model, USER, said, result("It is empty.")) for said in (goes_on, stops))
+    before, _, after = text.partition("\nI looked.")
+    assert plain.startswith(before) and plain.endswith(after) and "a" in before and "It is empty." in after
+    assert after.lstrip().startswith("<") and (name in ("llama", "mistral") or "I look." in before)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_words_behind_every_call(name: str) -> None:
+    text = prompt(text_model(TEMPLATES[name]), USER, answer(LOOKED, STOPPED), result("one"), result("two", "call_2"))
+    assert "seam" not in text and BEHIND not in text
+    shown = ("That is all.", "one", "two") if name == "mistral" else ("I looked.", "That is all.", "one", "two")
+    assert all(text.count(each) == 1 for each in shown)  # Mistral's shows no words in front of a call, like these
+    if name in ("hermes", "chatml"):
+        assert (
+            '{"name": "read", "arguments": {"path": "a"}}\n</tool_call>\nI looked.\n<tool_call>\n'
+            '{"name": "stop", "arguments": {}}\n</tool_call>\nThat is all.<|im_end|>\n<|im_start|>user'
+        ) in text
+
+
+def test_a_template_that_takes_no_two_answers_in_a_row_gets_all_words_in_front() -> None:
+    loop = "{%- for m in messages %}"
+    twice = "[m.role, messages[loop.index0 - 1].role] == ['assistant'] * 2"
+    refuses = f"{{% if {twice} %}}{{{{ raise_exception('Roles must alternate') }}}}{{% endif %}}"
+    model = text_model(HERMES.replace(loop, loop + refuses, 1))
+    assert tool_format(model.template).native and tool_format(model.template).between is None
+    text = prompt(model, USER, answer({**call("stop", {}), BEHIND: "\nDone."}, content="Wait."), result("ok"))
+    assert "assistant\nWait.\nDone.\n<tool_call>" in text
 
 
 def test_one_call_a_message_where_the_template_wants_that() -> None:

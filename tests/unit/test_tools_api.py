@@ -143,11 +143,28 @@ def test_unfinished_calls_end_with_the_length(client: openai.OpenAI, engine: Fak
     assert choice.finish_reason == "length" and choice.message.tool_calls[0].function.arguments == '{"path": "a'
 
 
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_allowed_tools_leave_the_prompt_as_it_is(client: openai.OpenAI, engine: FakeEngine, mode: str) -> None:
+    """That is what they are for: another choice, the same cached list."""
+    everything = ask(client).choices[0].message
+    wanted = {"mode": mode, "tools": [{"type": "function", "function": {"name": "read"}}]}
+    some = ask(client, tool_choice={"type": "allowed_tools", "allowed_tools": wanted}).choices[0].message
+    assert [call.function.name for call in everything.tool_calls or ()] == ["read", "stop"]
+    assert [call.function.name for call in some.tool_calls or ()] == ["read"]
+    assert (engine.requests[1].grammar is not None) == (mode == "required")
+    assert engine.requests[0].prompt == engine.requests[1].prompt
+
+
 NAMED: dict[str, Any] = {"type": "function", "function": {"name": "write"}}
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"tool_choice": NAMED}, "tool_choice"),
     ({"tool_choice": "required", "tools": []}, "tool_choice"),
     ({"tool_choice": "sometimes"}, "tool_choice"),
+    ({"tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
+    ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "none", "tools": []}}}, "tool_choice"),
+    ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": []}}}, "tool_choice"),
+    ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [NAMED]}}}, "tool_choice"),
+    ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [5]}}}, "tool_choice"),
     ({"tool_choice": {"type": "function"}}, "tool_choice"),
     ({"tools": [READ, READ]}, "tools.1.function.name"),
     ({"tools": [{"type": "function", "function": {"name": ""}}]}, "tools.0.function.name"),
@@ -190,6 +207,15 @@ def test_schemas_that_cannot_be_held_to_say_where(client: openai.OpenAI, engine:
 def test_server_side_tools_are_left_out(client: openai.OpenAI, engine: FakeEngine) -> None:
     ask(client, tools=[{"type": "web_search"}, READ])
     assert "web_search" not in prompt_text(engine) and '"name": "read"' in prompt_text(engine)
+
+
+def test_a_mark_for_the_cache_on_a_tool_is_no_part_of_the_prompt(client: openai.OpenAI, engine: FakeEngine) -> None:
+    """It moves to another tool when one is added: the prompt before that must not change."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    within = {**STOP, "function": {**STOP["function"], **mark}}
+    for tools in (TOOLS, [{**READ, **mark}, STOP], [READ, {**STOP, **mark}], [READ, within]):
+        ask(client, tools=tools)
+    assert len({tuple(request.prompt) for request in engine.requests}) == 1
 
 
 def test_reasoning(engine: FakeEngine) -> None:

@@ -92,7 +92,8 @@ class BlockWriter:
     def write(self, part: Part) -> bytes:
         match part:
             case Reasoning(text):
-                opened = self._begin({"type": "thinking", "thinking": "", "signature": ""})
+                opened = self.close() if self._space else b""
+                opened += self._begin({"type": "thinking", "thinking": "", "signature": ""})
                 self._thinking.append(text)
                 return opened + (self._delta("thinking_delta", thinking=text) if self._shown else b"")
             case Words(text):
@@ -138,14 +139,15 @@ class BlockWriter:
 def _content(reply: Reply, *, shown: bool) -> list[object]:
     """A reply as blocks."""
     content: list[object] = []
-    if reply.reasoning:
-        thinking = reply.reasoning if shown else ""
-        content.append({"type": "thinking", "thinking": thinking, "signature": sign(reply.reasoning)})
-    if reply.words.strip():
-        content.append({"type": "text", "text": reply.words})
-    content += [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": _arguments(call)} for call in reply.calls
-    ]
+    for part in reply.said:
+        match part:
+            case Reasoning(text):
+                content.append({"type": "thinking", "thinking": text if shown else "", "signature": sign(text)})
+            case Words(text):
+                if text.strip():
+                    content.append({"type": "text", "text": text})
+            case ToolCall():
+                content.append({"type": "tool_use", "id": part.id, "name": part.name, "input": _arguments(part)})
     return content
 
 

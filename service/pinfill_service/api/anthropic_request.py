@@ -26,7 +26,7 @@ from pinfill_service.api.schemas.anthropic import (
 )
 from pinfill_service.api.schemas.anthropic import Message as Turn
 from pinfill_service.api.session_hint import session_hint
-from pinfill_service.prompt.chat import ChatRequest, Hints, JsonFormat, Message, ToolChoice, normalise
+from pinfill_service.prompt.chat import BEHIND, ChatRequest, Hints, JsonFormat, Message, ToolChoice, normalise
 
 _MODES: dict[str, Literal["auto", "none", "required"]] = {"any": "required", "tool": "required", "none": "none"}
 _THINKING = {"enabled": {"enable_thinking": True}, "disabled": {"enable_thinking": False}}
@@ -114,19 +114,27 @@ class _Conversation:
             self.marked.append(message)
 
     def _answer(self, blocks: Sequence[Block], path: str) -> dict[str, Any]:
-        calls = [block for block in blocks if isinstance(block, ToolUseBlock)]
+        calls: list[dict[str, Any]] = []
         thoughts = [block.thinking or signed(block.signature) for block in blocks if isinstance(block, ThinkingBlock)]
-        text = "".join(_texts([block for block in blocks if not isinstance(block, ToolUseBlock)], "assistant", path))
+        text = ""
+        for is_call, group in groupby(blocks, lambda block: isinstance(block, ToolUseBlock)):
+            if is_call:
+                calls += [self._call(block) for block in group if isinstance(block, ToolUseBlock)]
+            elif words := "".join(_texts(group, "assistant", path)):
+                if calls:
+                    calls[-1][BEHIND] = words
+                else:
+                    text = words
         message: dict[str, Any] = {"role": "assistant", "content": text if text or not calls else None}
         if any(thoughts):
             message["reasoning_content"] = "".join(thoughts)
         if calls:
-            message["tool_calls"] = [
-                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.input}}
-                for call in calls
-            ]
-            self._calls |= {call.id: call.name for call in calls}
+            message["tool_calls"] = calls
         return message
+
+    def _call(self, block: ToolUseBlock) -> dict[str, Any]:
+        self._calls[block.id] = block.name
+        return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": block.input}}
 
     def _result(self, block: ToolResultBlock, path: str) -> dict[str, Any]:
         if block.tool_use_id not in self._calls:

@@ -10,7 +10,7 @@ from pinfill_service.api.context import Service
 from pinfill_service.api.recording import Origin
 from pinfill_service.api.running import Plan
 from pinfill_service.api.session_hint import lasting_session
-from pinfill_service.api.tool_checks import check_tools
+from pinfill_service.api.tool_checks import check_choice, check_tools
 from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.stable import stabilise
@@ -34,8 +34,10 @@ async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -
     Raises ApiError, PinContentError, TemplateError, and SchemaError or GrammarError for a form that cannot be held to.
     """
     pin = service.virtual_model(model)
-    chat = pin.chat(stabilise(chat, service.settings.rules))
     check_tools(chat)
+    chat = pin.chat(stabilise(chat, service.settings.rules))
+    check_tools(chat)  # a pin of an earlier version may hold definitions that are none
+    check_choice(chat)
     form = service.text.reply_form(chat)
     grammar = None if form is None else await asyncio.to_thread(service.text.grammars.compile, form)
     prompt = await render(service, chat, pin.prefix)
@@ -62,10 +64,15 @@ def thinking(effort: str | bool | None) -> dict[str, object]:
 
 async def render(service: Service, chat: ChatRequest, pinned: PinnedPrefix | None = None) -> ChatPrompt:
     """The prompt of a conversation, behind a pin's prefix where one is given. Raises TemplateError."""
-    size = sum(len(str(message.get("content") or "")) for message in chat.messages)
-    if size > OFF_LOOP_CHARACTERS:
+    if _size(chat) > OFF_LOOP_CHARACTERS:
         return await asyncio.to_thread(_render, service.text, chat, pinned)
     return _render(service.text, chat, pinned)
+
+
+def _size(chat: ChatRequest) -> int:
+    """About how many characters the prompt has. Agents' tools and calls are as long as what they say."""
+    said = (message.get(name) for message in chat.messages for name in ("content", "reasoning_content", "tool_calls"))
+    return sum(len(str(part)) for part in (*said, *chat.tools) if part)
 
 
 def _render(text: TextModel, chat: ChatRequest, pinned: PinnedPrefix | None) -> ChatPrompt:

@@ -69,6 +69,8 @@ async def change(name: str, body: PinChange, application: ApplicationDep) -> Pin
     def apply() -> str:
         manager, now = application.pins, name
         manager.prefix(name)  # an unknown pin is one also when nothing is to change
+        if body.name is not None:  # first: only this can be refused, and then nothing is to have changed
+            now = manager.rename(now, body.name).name
         if body.auto_refresh is not None:
             manager.set_auto_refresh(now, body.auto_refresh)
         if body.stale is not None:
@@ -78,8 +80,6 @@ async def change(name: str, body: PinChange, application: ApplicationDep) -> Pin
                 manager.mark_fresh(now)
         if body.position is not None:
             manager.move(now, body.position)
-        if body.name is not None:
-            now = manager.rename(now, body.name).name
         return now
 
     return await _view(application, await asyncio.to_thread(apply))

@@ -101,9 +101,9 @@ async def _raw_plan(service: Service, body: OllamaGenerateRequest, prompt: str) 
         if getattr(body, name):
             message = f"raw and {name} do not go together: leave one of them out."
             raise ApiError(400, message, code="unsupported_value", param=name)
-    text = service.virtual_model(plain_name(body.model)).text(prompt)
-    encode = service.text.tokenizer.encode_prompt
-    ids = await asyncio.to_thread(encode, text) if len(text) > OFF_LOOP_CHARACTERS else encode(text)
+    tokenizer, pin = service.text.tokenizer, service.virtual_model(plain_name(body.model))
+    long = len(prompt) + pin.characters > OFF_LOOP_CHARACTERS
+    ids, text = await asyncio.to_thread(pin.text, prompt, tokenizer) if long else pin.text(prompt, tokenizer)
     return Plan([ids], body.generation_options(), origin=Origin(text))
 
 

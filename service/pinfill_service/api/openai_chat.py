@@ -22,6 +22,7 @@ from pinfill_service.api.session_hint import session_hint
 from pinfill_service.api.usage import timings, usage
 from pinfill_service.prompt.chat import ChatRequest, Hints, normalise
 from pinfill_service.prompt.reply import CallArguments, CallBegins, Part, Reasoning, Reply, Words
+from pinfill_service.prompt.tools.definitions import without_marks
 
 router = APIRouter()
 
@@ -43,7 +44,7 @@ def chat_request(body: ChatCompletionRequest, hints: Hints) -> ChatRequest:
     _check_results(body.messages)
     return ChatRequest(
         messages=normalise([message.for_template() for message in body.messages]),
-        tools=tuple(tool for tool in body.tools or () if tool.get("type", "function") == "function"),
+        tools=tuple(without_marks(tool) for tool in body.tools or () if tool.get("type", "function") == "function"),
         tool_choice=replace(body.tool_choice, parallel=body.parallel_tool_calls is not False),
         format=body.response_format,
         hints=hints,

@@ -33,7 +33,7 @@ async def completions(body: CompletionRequest, request: Request, service: Servic
     """Continues texts."""
     _check(body)
     pin = service.virtual_model(body.model)
-    if sum(map(len, body.prompt)) > OFF_LOOP_CHARACTERS:
+    if sum(len(prompt) + pin.characters for prompt in body.prompt) > OFF_LOOP_CHARACTERS:
         prompts = await asyncio.to_thread(_encode, service, body, pin)
     else:
         prompts = _encode(service, body, pin)
@@ -81,8 +81,9 @@ def _encode(service: Service, body: CompletionRequest, pin: VirtualModel) -> lis
     prompts = []
     for number, prompt in enumerate(body.prompt):
         if isinstance(prompt, str):
-            text = pin.text(prompt)
-            prompts.append(Prompt(tokenizer, tokenizer.encode_prompt(text), text))
+            ids, text = pin.text(prompt, tokenizer)
+            exact = pin.content is not None and pin.content.token_ids
+            prompts.append(Prompt(tokenizer, ids, None if exact else text))
         elif all(0 <= token_id < size for token_id in prompt):
             prompts.append(Prompt(tokenizer, pin.ids(prompt, tokenizer), None))
         else:

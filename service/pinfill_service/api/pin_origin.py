@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pinfill_service.api.context import Service
-from pinfill_service.api.errors import ApiError
+from pinfill_service.api.errors import ApiError, invalid_value
 from pinfill_service.api.remembered import Remembered
 from pinfill_service.api.schemas.manage import PinContent as ContentFields
 from pinfill_service.api.schemas.manage import PinCreate
 from pinfill_service.pins.content import PinContent, common_length, conversation, raw_text, system_text
 from pinfill_service.prompt.segments import GENERATION_PROMPT
+from pinfill_service.prompt.tools.definitions import DefinitionError, in_one_form
 
 
 def origin_of(service: Service, body: PinCreate) -> PinContent:
@@ -23,13 +25,20 @@ def origin_of(service: Service, body: PinCreate) -> PinContent:
 
 
 def content_of(fields: ContentFields) -> PinContent:
-    """A content that was given as it is."""
+    """A content that was given as it is. Raises ApiError."""
+    tools = _tools(fields)
     if fields.text is not None:
-        content = system_text(fields.text)
-        return PinContent("text", content.messages, tuple(fields.tools or ()))
+        return PinContent("text", system_text(fields.text).messages, tools)
     if fields.messages is not None:
-        return conversation([message.for_template() for message in fields.messages], fields.tools or ())
+        return conversation([message.for_template() for message in fields.messages], tools)
     return raw_text(fields.raw_text or "")
+
+
+def _tools(fields: ContentFields) -> tuple[Mapping[str, Any], ...]:
+    try:
+        return in_one_form(fields.tools or ())
+    except DefinitionError as error:
+        raise invalid_value(error.where, error.words) from None
 
 
 def _of_request(service: Service, request_id: str, up_to: str | None) -> PinContent:

@@ -72,14 +72,14 @@ def chat_request(
     body: ResponsesRequest, history: tuple[Item, ...], items: tuple[Item, ...], tools: OfferedTools, hints: Hints
 ) -> ChatRequest:
     """The request in the internal form. Raises ApiError."""
-    choice, left = choose_tools(body.tool_choice, tools, parallel=body.parallel_tool_calls is not False)
+    choice = choose_tools(body.tool_choice, tools, parallel=body.parallel_tool_calls is not False)
     instructions = [{"role": "system", "content": body.instructions}] if body.instructions else []
     conversation = [*instructions, *messages(history, items, tools)]
     if not conversation:
         raise invalid_value("input", "there is nothing to answer")
     return ChatRequest(
         messages=normalise(conversation),
-        tools=left.tools,
+        tools=tools.tools,
         tool_choice=choice,
         format=_format(body),
         hints=hints,

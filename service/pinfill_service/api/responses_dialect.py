@@ -13,7 +13,7 @@ from pinfill_service.api.json_text import SSE_MEDIA_TYPE, sse_comment
 from pinfill_service.api.responses_output import OutputWriter
 from pinfill_service.api.responses_tools import OfferedTools
 from pinfill_service.api.schemas.responses import ResponsesRequest
-from pinfill_service.prompt.reply import CallArguments, CallBegins, CallEnds, Part, Reasoning, Reply, Words
+from pinfill_service.prompt.reply import CallArguments, CallBegins, CallEnds, Part, Reply, ToolCall
 from pinfill_service.prompt.tokenizer import TextTokenizer
 
 Keep = Callable[[Mapping[str, Any]], None]
@@ -143,13 +143,14 @@ def response_head(body: ResponsesRequest, tools: OfferedTools, model: str) -> di
 
 def _parts(reply: Reply) -> Iterator[Part]:
     """The parts a reply is made of, each in one piece."""
-    if reply.reasoning:
-        yield Reasoning(reply.reasoning)
-    if reply.words:
-        yield Words(reply.words)
-    for index, call in enumerate(reply.calls):
-        yield CallBegins(index, call.id, call.name)
-        if call.arguments:
-            yield CallArguments(index, call.arguments)
-        if call.ended:
+    index = 0
+    for part in reply.said:
+        if not isinstance(part, ToolCall):
+            yield part
+            continue
+        yield CallBegins(index, part.id, part.name)
+        if part.arguments:
+            yield CallArguments(index, part.arguments)
+        if part.ended:
             yield CallEnds(index)
+        index += 1

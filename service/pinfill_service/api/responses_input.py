@@ -8,6 +8,7 @@ from typing import Any
 from pinfill_service.api.errors import ApiError, invalid_value
 from pinfill_service.api.json_text import is_shallow, read_object
 from pinfill_service.api.responses_tools import MAX_LEVELS, OfferedTools, ToolName
+from pinfill_service.prompt.chat import BEHIND
 
 Item = Mapping[str, Any]
 
@@ -74,7 +75,10 @@ class _Builder:
         role, content = item.get("role"), _text(item.get("content"), f"{where}.content")
         if role not in _ROLES:
             raise invalid_value(f"{where}.role", f"it is one of {', '.join(_ROLES)}")
-        if role == "assistant":
+        if role == "assistant" and self._answer is not None and (calls := self._answer.get("tool_calls")):
+            before = calls[-1].get(BEHIND)
+            calls[-1][BEHIND] = content if before is None else f"{before}\n{content}"
+        elif role == "assistant":
             self._open()["content"] = content
             self._said = True
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pinfill_service.api.errors import invalid_value
@@ -42,10 +42,6 @@ class OfferedTools:
     def model_name(self, known: ToolName) -> str:
         return self.called.get(known, known.name)
 
-    def only(self, allowed: frozenset[str]) -> OfferedTools:
-        """Those of these names, which are the model's."""
-        return replace(self, tools=tuple(tool for tool in self.tools if tool["function"]["name"] in allowed))
-
 
 def offered_tools(tools: Sequence[Tool]) -> OfferedTools:
     """Functions, those in namespaces too. Other types (web search, shells, ...) run at OpenAI or need a grammar of
@@ -68,38 +64,36 @@ def offered_tools(tools: Sequence[Tool]) -> OfferedTools:
     return OfferedTools(tuple(forms), sent, known, {each: name for name, each in known.items()})
 
 
-def choose_tools(choice: Any, offered: OfferedTools, *, parallel: bool) -> tuple[ToolChoice, OfferedTools]:
-    """What `tool_choice` means, and the tools that are left by it. Raises ApiError for what cannot be done."""
+def choose_tools(choice: Any, offered: OfferedTools, *, parallel: bool) -> ToolChoice:
+    """What `tool_choice` means. Raises ApiError for what cannot be done."""
     if isinstance(choice, dict):
         if not is_shallow(choice, MAX_LEVELS):
             raise invalid_value("tool_choice", f"it is nested more than {MAX_LEVELS} levels deep")
         return _chosen(choice, offered, parallel)
     if choice is None or choice == "auto":
-        return ToolChoice(parallel=parallel), offered
+        return ToolChoice(parallel=parallel)
     if choice == "none":
-        return ToolChoice("none", parallel=parallel), offered
+        return ToolChoice("none", parallel=parallel)
     if choice != "required":
         raise invalid_value("tool_choice", "it is auto, none, required or an object")
-    _check_any(offered)
-    return ToolChoice("required", parallel=parallel), offered
+    _check_any(offered.tools)
+    return ToolChoice("required", parallel=parallel)
 
 
-def _chosen(choice: Mapping[str, Any], offered: OfferedTools, parallel: bool) -> tuple[ToolChoice, OfferedTools]:
+def _chosen(choice: Mapping[str, Any], offered: OfferedTools, parallel: bool) -> ToolChoice:
     kind = choice.get("type")
     if kind == "function":
-        name = _model_name(choice, offered)
-        return ToolChoice("required", name, parallel), offered
+        return ToolChoice("required", _model_name(choice, offered), parallel)
     if kind != "allowed_tools":
         raise invalid_value("tool_choice.type", f"tools of type {kind!r} are not supported, only functions")
     mode, allowed = choice.get("mode", "auto"), choice.get("tools")
     if mode not in ("auto", "required") or not isinstance(allowed, list):
         raise invalid_value("tool_choice", "allowed_tools needs a mode, auto or required, and a list of tools")
     functions = [tool for tool in allowed if isinstance(tool, dict) and tool.get("type") == "function"]
-    left = offered.only(frozenset(_model_name(tool, offered) for tool in functions))
+    left = frozenset(_model_name(tool, offered) for tool in functions)
     if mode == "required":
         _check_any(left)
-        return ToolChoice("required", parallel=parallel), left
-    return ToolChoice(parallel=parallel), left
+    return ToolChoice(mode, parallel=parallel, allowed=left)
 
 
 def _model_name(named: Mapping[str, Any], offered: OfferedTools) -> str:
@@ -111,8 +105,8 @@ def _model_name(named: Mapping[str, Any], offered: OfferedTools) -> str:
     return found
 
 
-def _check_any(offered: OfferedTools) -> None:
-    if not offered.tools:
+def _check_any(tools: Collection[Any]) -> None:
+    if not tools:
         raise invalid_value("tool_choice", "a call is required, and no function is among the tools")
 
 

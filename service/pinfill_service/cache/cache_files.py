@@ -53,7 +53,10 @@ class CacheFiles(CacheMemory):
 
     def forget_files(self, namespace: str, tokens: Tokens) -> None:
         """Deletes the files that hold this prefix, as far as no pinned or longer prefix needs them."""
-        node = self.tree.match(namespace, tokens).node
+        match = self.tree.match(namespace, tokens)
+        node = match.node
+        if match.length < node.end:  # it ends within a longer one
+            return
         while not node.is_root and not node.pinned and not any(child.disk for child in node.children.values()):
             above = node.parent
             assert above is not None

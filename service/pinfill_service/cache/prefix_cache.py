@@ -11,7 +11,7 @@ from pinfill_service.cache.slot_record import SlotRecord
 
 log = logging.getLogger(__name__)
 
-# A last chunk of one token takes kernels that add in another order than a prompt's: see engine/worker.py.
+# A last chunk of one token takes kernels that add in another order than a prompt's: see engine/chunks.py.
 MIN_EVALUATED = 2
 # Fresh memory costs about this many times a copy between memory already in use (measured: 5 to 10).
 _COLD_FACTOR = 6.0
@@ -24,7 +24,7 @@ class PrefixCache(CacheFiles):
     - a slot's KV length == tokens recorded for it; where they disagree, the slot is emptied and counted, never reused;
     - only tokens that were evaluated as part of a prompt are in the tree. A reply's tokens were decoded one at a time,
       by kernels that add in another order, and reusing them could change an answer: they wait in the slot's tail until
-      they are evaluated again as a prompt (`settle` in the scheduler), or are part of the next one;
+      they are evaluated again as a prompt (`engine/settling.py`), or are part of the next one;
     - a model's non-truncatable state, where it has one, is that of the slot's tokens whenever a sequence runs: prompts
       resume only at checkpoints, which nodes keep.
     """
@@ -223,15 +223,20 @@ class PrefixCache(CacheFiles):
             if node.start < boundary.end or kept or (node.disk is not None and not node.pinned):
                 continue
             must = node.pinned and node.disk is None
-            if not must and not self._make_room(len(node.tokens) * self._kv.bytes_per_token, node, slot):
-                return
+            room = must or self._make_room(len(node.tokens) * self._kv.bytes_per_token, node, slot)
             if slot.index not in node.slots:  # it had to make room itself
                 return
-            try:
-                node.span = self._kv.export(slot.index, node.start, node.end)
-            except MemoryError:
-                log.warning("no memory to keep %d tokens of a prefix; they will be prefilled again", len(node.tokens))
-                return
+            if not (room and self._store(node, slot)) and node.disk is None:
+                return  # nothing behind it could be reached
+
+    def _store(self, node: Node, slot: SlotRecord) -> bool:
+        """Copies a node out of its slot. False: there is no memory for it."""
+        try:
+            node.span = self._kv.export(slot.index, node.start, node.end)
+        except MemoryError:
+            log.warning("no memory to keep %d tokens of a prefix; they will be prefilled again", len(node.tokens))
+            return False
+        return True
 
     def _load(self, slot: SlotRecord, target: Node) -> Node:
         """Copies what `slot` lacks of the path to `target`; returns the node it reached, the root when none.

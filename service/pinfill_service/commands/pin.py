@@ -24,7 +24,7 @@ from pinfill_service.commands.remote import (
 )
 
 if TYPE_CHECKING:
-    from pinfill_service.api.schemas.manage import Pin, PinProgressEvent
+    from pinfill_service.api.schemas.manage import Pin, PinCreate, PinProgressEvent
 
 SETTLED = frozenset({"warm", "cold", "stale", "failed"})
 
@@ -74,27 +74,15 @@ def pin(
         raise CommandError("Give one thing to pin: files, - (input), --text, --messages, --request or --entry.")
     options = {"--tools": tools, "--up-to": up_to, "--raw": raw, "--auto-refresh": auto_refresh}
     _check_options(origins[0], options, files)
-    from pinfill_service.api.schemas.manage import Pin, PinCreate
-
     with connect() as remote:
         if request or entry:
-            whole = find_entry(cached_entries(remote), entry).id if entry else None
-            suggestion, content = "", {"request_id": request, "up_to": up_to, "entry_id": whole}
+            suggestion, content = "", _cached(remote, request, up_to, entry)
         elif messages:
             suggestion, content = messages.stem, conversation_of(messages, tools)
         else:
             suggestion, content = text_of(files or [], text, raw, yes)
-        called = name or name_from(suggestion)
-        if not called:
-            raise CommandError("This has no name of its own. Give it one: --name NAME")
-        fields = {field: value for field, value in content.items() if value is not None}
-        wanted = build(PinCreate, name=called, auto_refresh=auto_refresh, **fields)
-
-        def create() -> Pin:
-            return remote.post(Pin, "pins", body=wanted)
-
-        made = wait_until_settled(remote, create) if wait else create()
-        show_outcome(remote, made, json)
+        wanted = _named(name or name_from(suggestion), content, auto_refresh)
+        show_outcome(remote, _create(remote, wanted, wait), json)
 
 
 def _check_options(origin: str, options: Mapping[str, object], files: list[Path] | None) -> None:
@@ -110,6 +98,30 @@ def _check_options(origin: str, options: Mapping[str, object], files: list[Path]
             raise CommandError(f"{option} goes with {' or '.join(origins)} only.")
     if files and STDIN in files and (len(files) > 1 or options["--auto-refresh"]):
         raise CommandError("Standard input (-) cannot be mixed with files, nor be refreshed. Give it alone.")
+
+
+def _cached(remote: Remote, request: str | None, up_to: str | None, entry: str | None) -> dict[str, Any]:
+    """Fields of PinCreate for what a request or an entry began with."""
+    whole = find_entry(cached_entries(remote), entry).id if entry else None
+    return {"request_id": request, "up_to": up_to, "entry_id": whole}
+
+
+def _named(name: str, content: Mapping[str, Any], auto_refresh: bool) -> PinCreate:
+    from pinfill_service.api.schemas.manage import PinCreate
+
+    if not name:
+        raise CommandError("This has no name of its own. Give it one: --name NAME")
+    fields = {field: value for field, value in content.items() if value is not None}
+    return build(PinCreate, name=name, auto_refresh=auto_refresh, **fields)
+
+
+def _create(remote: Remote, wanted: PinCreate, wait: bool) -> Pin:
+    from pinfill_service.api.schemas.manage import Pin
+
+    def create() -> Pin:
+        return remote.post(Pin, "pins", body=wanted)
+
+    return wait_until_settled(remote, create) if wait else create()
 
 
 # -- waiting -----------------------------------------------------------------------------------------------------------

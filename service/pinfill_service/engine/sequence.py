@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinfill_service.engine.constraint import Constraint
-from pinfill_service.engine.interface import Event, GenerationRequest, Timings, TokenLogprob
-from pinfill_service.engine.sampler import Logits, Sampler
+from pinfill_service.engine.interface import Event, GenerationRequest, Timings, Token, TokenLogprob
+from pinfill_service.engine.sampler import Logits, Sampler, token_logprob
+
+log = logging.getLogger(__name__)
 
 _LONG_ROPE, _SALT = "long rope\0", "salt\0"
 
@@ -71,14 +74,20 @@ class Sequence:
         """Scoring a prompt needs the logits of all its tokens, so all are evaluated."""
         return self.request.use_cache and self.request.prompt_logprobs is None
 
-    def choose(self, logits: Logits) -> int:
+    def choose(self, logits: Logits) -> Token:
         """Samples the next token from [vocabulary] logits. Raises GrammarError."""
-        if self.constraint is None:
-            return self.sampler.choose(logits)
-        token_id = self.sampler.choose(logits, self.constraint.allowed())
-        self.constraint.accept(token_id)
-        self.complete = self.constraint.finished
-        return token_id
+        token_id = self.sampler.choose(logits, None if self.constraint is None else self.constraint.allowed())
+        if self.constraint is not None:
+            self.constraint.accept(token_id)
+            self.complete = self.constraint.finished
+        wanted = self.request.sampling.logprobs
+        return Token(token_id, None if wanted is None else token_logprob(logits, token_id, wanted))
+
+    def tell(self, event: Event) -> None:
+        try:
+            self.on_event(event)
+        except Exception:  # a listener that is gone must not stop the others
+            log.exception("the listener of request %d failed", self.id)
 
     def timings(self, now: float) -> Timings:
         started = self.started or now

@@ -23,9 +23,22 @@ class VirtualModel:
         """Raises PinContentError for a pin that is no conversation."""
         return request if self.content is None else put_in_front(self.content, request)
 
-    def text(self, prompt: str) -> str:
-        """A text to continue. Raises PinContentError for a pin of another model."""
-        return prompt if self.content is None else self._pinned.text + prompt
+    @property
+    def characters(self) -> int:
+        """What stands in front of a text. Raises PinContentError for a pin of another model."""
+        return 0 if self.content is None else len(self._pinned.text)
+
+    def text(self, prompt: str, tokenizer: TextTokenizer) -> tuple[list[int], str]:
+        """A text to continue, in tokens and as it is. A pin that is tokens, as they were in the cache, keeps them.
+
+        Raises PinContentError for a pin of another model.
+        """
+        if self.content is None:
+            return tokenizer.encode_prompt(prompt), prompt
+        text = self._pinned.text + prompt
+        if self.content.token_ids:
+            return [*self._pinned.token_ids, *tokenizer.encode(prompt)], text
+        return tokenizer.encode_prompt(text), text
 
     def ids(self, prompt: list[int], tokenizer: TextTokenizer) -> list[int]:
         """Token ids to continue; a BOS of their own is left out. Raises PinContentError for a pin of another model."""

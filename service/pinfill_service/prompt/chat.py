@@ -10,6 +10,8 @@ from pinfill_service.engine.interface import Sampling
 
 Message = Mapping[str, Any]
 
+BEHIND = "words_behind"
+
 
 @dataclass(frozen=True, slots=True)
 class GenerationOptions:
@@ -26,11 +28,14 @@ class GenerationOptions:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the answer may, must or must not call tools. `name`: only this one; not `parallel`: one call."""
+    """Whether the answer may, must or must not call tools. `name`: only this one; `allowed`: only these; not
+    `parallel`: one call. All tools stay in the prompt, so that it is the same whatever is chosen.
+    """
 
     mode: Literal["auto", "none", "required"] = "auto"
     name: str | None = None
     parallel: bool = True
+    allowed: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class ChatRequest:
     """A conversation to continue. Messages have the keys chat templates know: role, content (text), name, tool_calls,
     tool_call_id, reasoning_content; build them with `normalise`. Tools have OpenAI's form: {"type": "function",
     "function": {"name", "description", "parameters"}}, and so have calls; their arguments are an object or JSON text.
+    A call may have BEHIND beside "function": the words with which its answer goes on behind it.
 
     A tool with `"defer_loading": true` beside "function" can be called, but stands only in the messages whose
     `tool_references`, a list, name it.
@@ -86,8 +92,9 @@ class ChatRequest:
         """The tools that the answer may call: none when it has to be JSON instead."""
         if self.tool_choice.mode == "none" or (self.format is not None and not self.must_call):
             return ()
-        name = self.tool_choice.name
-        return tuple(tool for tool in self.tools if name is None or tool["function"]["name"] == name)
+        choice = self.tool_choice
+        wanted = choice.allowed if choice.name is None else {choice.name}
+        return tuple(tool for tool in self.tools if wanted is None or tool["function"]["name"] in wanted)
 
 
 def normalise(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -60,25 +60,41 @@ class ToolCall:
 
 @dataclass(slots=True)
 class Reply:
-    """The parts of one answer, joined."""
+    """The parts of one answer, in the order they came; neighbours of one kind are joined."""
 
-    reasoning: str = ""
-    words: str = ""
-    calls: list[ToolCall] = field(default_factory=list)
+    said: list[Reasoning | Words | ToolCall] = field(default_factory=list)
+
+    @property
+    def reasoning(self) -> str:
+        return "".join(part.text for part in self.said if isinstance(part, Reasoning))
+
+    @property
+    def words(self) -> str:
+        """All of them, also those behind a call."""
+        return "".join(part.text for part in self.said if isinstance(part, Words))
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [part for part in self.said if isinstance(part, ToolCall)]
 
     def add(self, parts: Iterable[Part]) -> None:
         for part in parts:
             match part:
-                case Reasoning(text):
-                    self.reasoning += text
-                case Words(text):
-                    self.words += text
+                case Reasoning() | Words():
+                    self._add_text(part)
                 case CallBegins(_, call_id, name):
-                    self.calls.append(ToolCall(call_id, name))
+                    self.said.append(ToolCall(call_id, name))
                 case CallArguments(index, text):
                     self.calls[index].arguments += text
                 case CallEnds(index):
                     self.calls[index].ended = True
+
+    def _add_text(self, part: Reasoning | Words) -> None:
+        last = self.said[-1] if self.said else None
+        if type(last) is type(part):
+            self.said[-1] = type(part)(last.text + part.text)
+        else:
+            self.said.append(part)
 
 
 class ReplyReader(Protocol):

@@ -19,6 +19,7 @@ from pinfill_service.prompt.template import ChatTemplate, TemplateError, load_te
 from pinfill_service.prompt.tokenizer import Encoded, Piece, TextTokenizer
 from pinfill_service.prompt.tools.call_style import tags
 from pinfill_service.prompt.tools.formats import tool_format
+from pinfill_service.prompt.tools.going_on import without_seams
 from pinfill_service.prompt.tools.history import shown
 from pinfill_service.prompt.tools.offered import offered_tools
 from pinfill_service.prompt.tools.reader import END_OF_THINK, THINK, AnswerReader
@@ -92,15 +93,17 @@ class TextModel:
 
     def _render(self, request: ChatRequest, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
         try:
-            conversation = shown(tool_format(self.template), messages, tools)
+            format = tool_format(self.template)
+            conversation = shown(format, messages, tools)
         except NestingError as error:
             raise TemplateError(str(error)) from error
-        return self.template.render(
+        text = self.template.render(
             conversation.messages,
             tools=conversation.tools,
             continue_final_message=request.continue_final_message,
             options=request.template_options,
         )
+        return without_seams(text, format.between)
 
     def remember_reply(self, request: ChatRequest, prompt: ChatPrompt, reply: Sequence[int]) -> None:
         """From now on prompts in which the reply's text stands behind this one have its tokens."""

@@ -22,7 +22,7 @@ class SourceFile(Schema):
 
 class PinContent(Schema):
     """What a pin holds: exactly one of `text` (a system prompt), `messages` with `tools`, and `raw_text`, which is
-    continued as it is by /v1/completions.
+    continued as it is by /v1/completions. Tools may have the form of any API that takes some.
     """
 
     text: str | None = None
@@ -34,6 +34,12 @@ class PinContent(Schema):
     def given(self) -> list[str]:
         """The names of the ways in which a content was given."""
         return [name for name in ("text", "messages", "raw_text") if getattr(self, name)]
+
+    @model_validator(mode="after")
+    def _tools_of_a_conversation(self) -> PinContent:
+        if self.tools and not (self.text or self.messages):
+            raise ValueError("tools go with text or messages")
+        return self
 
 
 class PinCreate(PinContent):

@@ -40,13 +40,32 @@ def _as_text(content: Any) -> Any:
 def _as_tool_choice(value: Any) -> ToolChoice:
     if value in (None, "auto", "none", "required"):
         return ToolChoice(value or "auto")
-    function = value.get("function") if isinstance(value, dict) and value.get("type") == "function" else None
-    name = function.get("name") if isinstance(function, dict) else None
-    if not isinstance(name, str):
+    if isinstance(value, dict) and value.get("type") == "allowed_tools":
+        return _as_allowed(value.get("allowed_tools"))
+    name = _named(value)
+    if name is None:
         raise PydanticCustomError(
             "tool_choice", 'it is "auto", "none", "required" or {{"type": "function", "function": {{"name": ...}}}}'
         )
     return ToolChoice("required", name)
+
+
+def _as_allowed(allowed: Any) -> ToolChoice:
+    mode, tools = (allowed.get("mode"), allowed.get("tools")) if isinstance(allowed, dict) else (None, None)
+    names = [_named(tool) for tool in tools] if isinstance(tools, list) else [None]
+    known = frozenset(name for name in names if name is not None)
+    if mode not in ("auto", "required") or None in names:
+        raise PydanticCustomError(
+            "tool_choice", "allowed_tools needs a mode, auto or required, and a list of functions"
+        )
+    return ToolChoice(mode, allowed=known)
+
+
+def _named(tool: Any) -> str | None:
+    """The name in {"type": "function", "function": {"name": ...}}."""
+    function = tool.get("function") if isinstance(tool, dict) and tool.get("type") == "function" else None
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _as_format(value: Any) -> JsonFormat | None:

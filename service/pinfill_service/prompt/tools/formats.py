@@ -13,6 +13,7 @@ from pinfill_service.prompt.reply import Reply
 from pinfill_service.prompt.sandbox import RenderLimits
 from pinfill_service.prompt.template import ChatTemplate, TemplateError
 from pinfill_service.prompt.tools.call_style import PLAIN_STYLE, call_style, tags
+from pinfill_service.prompt.tools.going_on import SEAM
 from pinfill_service.prompt.tools.offered import offered_tools
 from pinfill_service.prompt.tools.probe import ANSWER, KEY, NAME, QUESTION, RESULT, TOOL, VALUES, calling, result
 from pinfill_service.prompt.tools.reader import AnswerReader
@@ -24,24 +25,29 @@ _LIMITS = RenderLimits(steps=200_000, characters=1 << 20, seconds=1.0)
 class ToolFormat:
     """`native`: the template shows tools, results, and calls in a form that is read; else `plain` takes its place.
 
-    The rest is how the template wants to be told: arguments as JSON text instead of an object, the content of a message
-    that only calls, one call a message, ids of nine letters and digits (Mistral's templates refuse others).
+    The rest is how the template wants to be told: whether it takes a system message, and one behind the first, and two
+    messages of one role in a row; arguments as JSON text instead of an object, the content of a message
+    that only calls, one call a message, ids of nine letters and digits (Mistral's templates refuse others); and what it
+    writes `between` a call and an answer right behind it, None where that is refused.
     """
 
     native: bool = False
     style: CallWrapper = PLAIN_STYLE
     system_messages: bool = True
+    late_system: bool = True
+    repeats: bool = True
     arguments_as_text: bool = False
     no_content: str | None = None
     one_call: bool = False
     short_ids: bool = False
+    between: str | None = None
 
 
 @lru_cache(maxsize=16)
 def tool_format(template: ChatTemplate) -> ToolFormat:
     """What the template does with tools. Takes a few renderings the first time; never raises."""
     template = replace(template, limits=_LIMITS)
-    plain = ToolFormat(system_messages=_render(template, {"role": "system", "content": ANSWER}, QUESTION) is not None)
+    plain = _turns(template)
     offer = _render(template, QUESTION)
     if offer is None or NAME not in offer or KEY not in offer:
         return plain
@@ -51,6 +57,19 @@ def tool_format(template: ChatTemplate) -> ToolFormat:
         if native is not None:
             return native
     return plain
+
+
+def _turns(template: ChatTemplate) -> ToolFormat:
+    """Which turns the template takes, and shows."""
+    system, answer = {"role": "system", "content": RESULT}, {"role": "assistant", "content": ANSWER}
+    first = _render(template, system, QUESTION)
+    late = _render(template, QUESTION, answer, system, QUESTION)
+    repeats = _render(template, QUESTION, QUESTION, answer, answer, QUESTION)
+    return ToolFormat(
+        system_messages=first is not None and RESULT in first,
+        late_system=late is not None and RESULT in late,
+        repeats=repeats is not None,
+    )
 
 
 def _native(template: ChatTemplate, told: ToolFormat) -> ToolFormat | None:
@@ -68,7 +87,16 @@ def _native(template: ChatTemplate, told: ToolFormat) -> ToolFormat | None:
     found = call_style(words, one, two)
     if found is None or not _is_read(*found):
         return None
-    return replace(told, native=True, style=found[0], one_call=two is None)
+    return replace(told, native=True, style=found[0], one_call=two is None, between=_between(template, told, found[1]))
+
+
+def _between(template: ChatTemplate, told: ToolFormat, call: str) -> str | None:
+    """What the template writes between a `call`, its own text, and an answer behind it."""
+    answer = {"role": "assistant", "content": SEAM + ANSWER}
+    turns = [QUESTION, calling(VALUES[:1], told), answer, result(VALUES[0], told), answer, QUESTION]
+    begin, seam, end = (_render(template, *turns) or "").partition(SEAM + ANSWER)
+    between = begin.rpartition(call)[2] if call in begin else ""
+    return between if seam and between and RESULT in end else None
 
 
 def _is_read(style: CallWrapper, text: str) -> bool:

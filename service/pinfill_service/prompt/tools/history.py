@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pinfill_service.prompt.canonical import canonical, canonical_object, dump
-from pinfill_service.prompt.chat import Message
+from pinfill_service.prompt.chat import BEHIND, Message
 from pinfill_service.prompt.tools.formats import ToolFormat
+from pinfill_service.prompt.tools.going_on import apart, joined
 from pinfill_service.prompt.tools.plain import in_plain_words
+from pinfill_service.prompt.tools.turns import in_turns
 
 _SHORT_ID = re.compile("[A-Za-z0-9]{9}")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What goes into the template."""
+    """What goes into the template, with seams where answers go on."""
 
     messages: Sequence[Message]
     tools: Sequence[Mapping[str, Any]]
@@ -26,12 +28,15 @@ class Shown:
 
 def shown(format: ToolFormat, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Shown:
     """Messages and tools in the form the template wants. Raises NestingError."""
-    messages = [_canonical_calls(message) if message.get("tool_calls") else message for message in messages]
+    messages = [_canonical_calls(message) if message.get("tool_calls") else _callless(message) for message in messages]
     tools = [canonical(tool) for tool in tools]
     if not format.native:
-        return Shown(in_plain_words(format, messages, tools), ())
+        return Shown(in_turns(format, in_plain_words(messages, tools)), ())
+    messages = in_turns(format, messages)
     if format.one_call:
         messages = list(_one_call_each(messages))
+    if any(BEHIND in call for message in messages for call in message.get("tool_calls") or ()):
+        messages = [answer for message in messages for answer in _in_order(format, message)]
     return Shown([_told(format, message) for message in messages], tools)
 
 
@@ -47,8 +52,21 @@ def _canonical_calls(message: Message) -> Message:
             found = canonical_object(arguments) if arguments.strip() else {}
             arguments = {"no_json": arguments} if found is None else found
         own = {"id": str(call.get("id") or ""), "type": "function"}
+        if isinstance(call.get(BEHIND), str):
+            own[BEHIND] = call[BEHIND]
         calls.append({**own, "function": {"name": str(function["name"]), "arguments": canonical(arguments)}})
     return {**message, "content": message.get("content") or "", "tool_calls": calls}
+
+
+def _callless(message: Message) -> Message:
+    """The message without an empty list of calls: templates take it for some."""
+    return {name: value for name, value in message.items() if name != "tool_calls"}
+
+
+def _in_order(format: ToolFormat, message: Message) -> Iterable[Message]:
+    if not message.get("tool_calls"):
+        return (message,)
+    return (joined(message),) if format.between is None else apart(message)
 
 
 def _told(format: ToolFormat, message: Message) -> Message:
@@ -88,7 +106,8 @@ def _one_call_each(messages: Sequence[Message]) -> Iterator[Message]:
             results.append(messages[at])
             at += 1
         for number, call in enumerate(calls):
-            yield {**message, "content": message["content"] if number == 0 else "", "tool_calls": [call]}
+            said = message if number == 0 else {"role": message["role"], "content": ""}
+            yield {**said, "tool_calls": [call]}
             yield from (each for each in results if each.get("tool_call_id") == call["id"])
         known = {call["id"] for call in calls}
         yield from (each for each in results if each.get("tool_call_id") not in known)

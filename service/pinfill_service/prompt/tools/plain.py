@@ -17,10 +17,11 @@ on tools has one form to copy, and calls in the history look like the ones it is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pinfill_service.prompt.canonical import dump
-from pinfill_service.prompt.chat import Message
+from pinfill_service.prompt.chat import BEHIND, Message
+from pinfill_service.prompt.tools.going_on import on_a_line
 
 _BEGINNING = "You can call these tools:\n"
 _END = """
@@ -33,16 +34,7 @@ The result will be given to you between <tool_response> tags. When no tool is ne
 _RESULTS = ("tool", "function")
 
 
-class Accepts(Protocol):
-    """What a template takes."""
-
-    @property
-    def system_messages(self) -> bool: ...
-
-
-def in_plain_words(
-    template: Accepts, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
-) -> Sequence[Message]:
+def in_plain_words(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Sequence[Message]:
     """The conversation with tools, calls and results as text. Calls are in the form `history` gives them."""
     told: list[Message] = []
     after_result = False
@@ -58,28 +50,30 @@ def in_plain_words(
         else:
             told.append(message)
         after_result = is_result
-    return _with_block(told, _block(tools), template.system_messages) if tools else told
+    return _with_block(told, _block(tools)) if tools else told
 
 
 def _as_text(message: Message) -> str:
     content = str(message.get("content") or "")
     if message.get("role") in _RESULTS:
         return f"<tool_response>\n{content}\n</tool_response>"
-    calls = [f"<tool_call>\n{dump(call['function'])}\n</tool_call>" for call in message.get("tool_calls") or ()]
+    calls = [_call(call) for call in message.get("tool_calls") or ()]
     return "\n".join([content, *calls] if content else calls)
+
+
+def _call(call: Mapping[str, Any]) -> str:
+    words = call.get(BEHIND)
+    return f"<tool_call>\n{dump(call['function'])}\n</tool_call>{on_a_line(words) if words else ''}"
 
 
 def _block(tools: Sequence[Mapping[str, Any]]) -> str:
     return _BEGINNING + "\n".join(dump(tool.get("function", tool)) for tool in tools) + _END
 
 
-def _with_block(messages: list[Message], block: str, system_messages: bool) -> Sequence[Message]:
-    """The block behind the system prompt or, where there can be none, in front of the user's first words."""
-    role = "system" if system_messages else "user"
-    at = next((at for at, message in enumerate(messages) if message.get("role") == role), None)
-    if at is None or (system_messages and at > 0):
-        return [{"role": role, "content": block}, *messages]
-    content = str(messages[at].get("content") or "")
-    parts = [content, block] if system_messages else [block, content]
-    joined = {**messages[at], "content": "\n\n".join(part for part in parts if part)}
-    return [*messages[:at], joined, *messages[at + 1 :]]
+def _with_block(messages: list[Message], block: str) -> Sequence[Message]:
+    """The block behind the system prompt, or as one."""
+    first = messages[0] if messages else {}
+    if first.get("role") != "system":
+        return [{"role": "system", "content": block}, *messages]
+    content = str(first.get("content") or "")
+    return [{**first, "content": "\n\n".join(part for part in (content, block) if part)}, *messages[1:]]

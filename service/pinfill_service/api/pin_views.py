@@ -15,6 +15,7 @@ class PinViews:
     def __init__(self, application: Application) -> None:
         """Raises ApiError where nothing is kept."""
         self._manager, self._application = application.pins, application
+        self._files = self._manager.kept_files()
         loaded = application.models.current
         self._model = loaded.engine.model if loaded is not None else None
         self._stats = loaded.engine.stats() if loaded is not None else None
@@ -31,9 +32,8 @@ class PinViews:
         return self._view(status, self._application.kept.pin_uses().get(status.name))
 
     def _view(self, status: PinStatus, use: PinUse | None) -> Pin:
-        per_token = self._model.kv_bytes_per_token if self._model is not None else 0
-        size = status.tokens * per_token
         fits = self._model is not None and self._model.fingerprint == status.fingerprint
+        memory, disk = self._sizes(status)
         verified = status.verified
         return Pin(
             name=status.name,
@@ -48,9 +48,9 @@ class PinViews:
             done=status.done,
             total=status.tokens,
             seconds_left=status.seconds_left,
-            memory_bytes=size if status.in_memory else 0,
-            disk_bytes=size if status.on_disk else 0,
-            on_disk=status.on_disk,
+            memory_bytes=memory,
+            disk_bytes=disk,
+            on_disk=disk > 0,
             auto_refresh=status.auto_refresh,
             sources=list(status.sources),
             created=status.created,
@@ -67,6 +67,13 @@ class PinViews:
                 largest_difference=verified.largest_difference,
             ),
         )
+
+    def _sizes(self, status: PinStatus) -> tuple[int, int]:
+        """(bytes in memory, bytes on disk)"""
+        if self._model is None or self._model.fingerprint != status.fingerprint:
+            return 0, self._files.bytes_of(status.fingerprint, status.digest, status.tokens)
+        size = status.tokens * self._model.kv_bytes_per_token
+        return size if status.in_memory else 0, size if status.on_disk else 0
 
 
 def prefill_seconds(stats: EngineStats | None, tokens: int) -> float | None:

@@ -180,14 +180,18 @@ def _bytes(array: Array) -> memoryview:
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
-def open_kv_file(path: Path, identity: Identity) -> KvFile:
-    """Maps a file. Everything but the checksum is verified. Raises KvFileError or OSError."""
+def open_kv_file(path: Path, identity: Identity | None) -> KvFile:
+    """Maps a file. Everything but the checksum is verified. Without an identity it is for looking at only.
+
+    Raises KvFileError or OSError.
+    """
     with path.open("rb") as file:
         text = _header_text(file, path.stat().st_size)
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     header, start = _parse(text), 8 + len(text)
     metadata = header.pop("__metadata__", {})
-    _check_identity(metadata, identity)
+    if identity is not None:
+        _check_identity(metadata, identity)
     data: NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)[start:]
     arrays: dict[str, Array] = {}
     end = 0

@@ -13,8 +13,8 @@ from pinfill_service.pins.pin import Pin, VerifyResult
 
 @dataclass(frozen=True, slots=True)
 class StoredPin:
-    """A pin on its line of the book. `content` is JSON: what was pinned, the files it came from, whether those have
-    changed since, and how its last verification ended.
+    """A pin on its line of the book. `content` is JSON: what was pinned, the digest of its tokens, the files it came
+    from, whether those have changed since, and how its last verification ended.
     """
 
     name: str
@@ -49,6 +49,8 @@ class PinBook(Protocol):
 def stored(pin: Pin) -> StoredPin:
     """What is written down of a pin."""
     content = pin.content.as_json()
+    if pin.digest is not None:
+        content["digest"] = pin.digest
     if pin.sources:
         content["sources"] = [source.model_dump() for source in pin.sources]
     if pin.source_changed is not None:
@@ -80,6 +82,7 @@ def read(line: StoredPin) -> Pin:
         model=line.model,
         fingerprint=line.fingerprint,
         tokens=line.tokens,
+        digest=line.content.get("digest"),
         reason=line.error,
         source_changed=line.content.get("source_changed"),
         verified=None if verified is None else VerifyResult(**verified),

@@ -54,6 +54,7 @@ class Keeper:
         with self._shelf.lock:
             for pin in self._shelf.pins:
                 pin.held = pin.prefix = None
+                pin.in_memory = False
                 if pin.state == "warm":
                     self._shelf.set(pin, "cold" if pin.on_disk else "queued", pin.reason)
 
@@ -149,7 +150,7 @@ class Keeper:
             self._shelf.set(pin, "failed", str(error) or type(error).__name__)
             return
         with self._shelf.lock:
-            pin.prefix, pin.tokens = prefix, len(prefix.token_ids)
+            pin.reads_as(prefix)
             if held:
                 pin.held, pin.on_disk = prefix.token_ids, True
                 self._shelf.settle(pin, "cold", None)

@@ -14,6 +14,7 @@ from pinfill_service.pins.budget import check_fits
 from pinfill_service.pins.content import PinContent, PinnedPrefix, pinned_prefix, raw_text
 from pinfill_service.pins.errors import PinStateError, UnknownPinError
 from pinfill_service.pins.keeper import Keeper
+from pinfill_service.pins.kept_files import KeptFiles
 from pinfill_service.pins.pin import Pin, PinStatus, VerifyResult
 from pinfill_service.pins.shelf import Publish, Shelf
 from pinfill_service.pins.upkeep import delete_files
@@ -69,8 +70,8 @@ class PinManager:
             model=loaded.name,
             fingerprint=loaded.fingerprint,
             tokens=len(prefix.token_ids),
-            prefix=prefix,
         )
+        pin.reads_as(prefix)
         with self._making:
             self._shelf.check_free(name)
             check_fits(loaded.engine, prefix.token_ids, self._shelf.token_ids())
@@ -97,7 +98,8 @@ class PinManager:
             self._keeper.stop_prefilling(pin)
             with self._shelf.lock:
                 foreign = pin.fingerprint
-                pin.content, pin.prefix, pin.tokens = wanted, prefix, len(prefix.token_ids)
+                pin.content = wanted
+                pin.reads_as(prefix)
                 pin.model, pin.fingerprint, pin.verified = loaded.name, loaded.fingerprint, None
                 pin.sources = pin.sources if sources is None else tuple(sources)
                 pin.source_changed = None
@@ -205,6 +207,10 @@ class PinManager:
         """Of every pin of the loaded model."""
         with self._shelf.lock:
             return [pin.prefix for pin in self._shelf.pins if pin.prefix is not None]
+
+    def kept_files(self) -> KeptFiles:
+        """For looking at what is on disk of pins of other models."""
+        return KeptFiles(self._kv_home)
 
     def serving(self, prompt: Sequence[int]) -> str | None:
         """The name of the longest pin that `prompt`, a list, begins with."""

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pinfill_service.api.schemas.manage import SourceFile
 from pinfill_service.pins.content import PinContent, PinnedPrefix, common_length
+from pinfill_service.pins.kept_files import digest_of
 
 PinState = Literal["queued", "prefilling", "warm", "cold", "stale", "failed"]
 
@@ -31,8 +32,9 @@ class VerifyResult:
 class Pin:
     """What is known of a pin. Guarded by the manager's lock.
 
-    `prefix` is None until it was worked out for the loaded model, and for a pin of another one. `held` are the tokens
-    the engine keeps for it: while a refreshed pin is prefilled, those of its content before.
+    `prefix` is None until it was worked out for the loaded model, and for a pin of another one; `digest` is that of its
+    tokens, and stays. `held` are the tokens the engine keeps for it: while a refreshed pin is prefilled, those of its
+    content before.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Pin:
     reason: str | None = None
     source_changed: str | None = None  # said by whoever watches its files; what was pinned stays usable
     prefix: PinnedPrefix | None = None
+    digest: str | None = None
     held: list[int] | None = None
     done: int = 0
     in_memory: bool = False
@@ -55,6 +58,10 @@ class Pin:
     already_there: int = 0  # tokens that were cached when it began to be prefilled
     verified: VerifyResult | None = None
     gone: bool = False
+
+    def reads_as(self, prefix: PinnedPrefix) -> None:
+        """These are its tokens now."""
+        self.prefix, self.tokens, self.digest = prefix, len(prefix.token_ids), digest_of(prefix.token_ids)
 
     def seconds_left(self, now: float) -> float | None:
         """Until it is prefilled, at the speed so far; None when nothing can be said."""
@@ -85,6 +92,7 @@ class PinStatus:
     in_memory: bool
     on_disk: bool
     verified: VerifyResult | None
+    digest: str | None
     token_ids: Sequence[int] = field(repr=False, default=())
 
 

@@ -178,5 +178,6 @@ def _status(pin: Pin, position: int, ids: Sequence[list[int]], now: float) -> Pi
         in_memory=pin.in_memory,
         on_disk=pin.on_disk,
         verified=pin.verified,
+        digest=pin.digest,
         token_ids=ids[position],
     )

@@ -188,9 +188,14 @@ def session_value(entry: EntryInfo) -> float:
     return entry.saves_seconds * (1 + entry.hits) / (60.0 + entry.idle_seconds)
 
 
+def folder_of(kv_home: Path, fingerprint: str) -> Path:
+    """Where a model's KV files are."""
+    return kv_home / fingerprint[:FOLDER_NAME_LENGTH]
+
+
 def delete_files(kv_home: Path, fingerprint: str) -> None:
     """Deletes the KV files of a model that is not loaded."""
-    folder = kv_home / fingerprint[:FOLDER_NAME_LENGTH]
+    folder = folder_of(kv_home, fingerprint)
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:

@@ -710,7 +710,7 @@ def test_show_tells_all_about_a_pin(pinfill: CommandLine, service: Service) -> N
     assert manage.Pin.model_validate_json(pinfill("pins", "show", "rubric", "--json").out) == shown_pin
     service.answers["GET pins/rubric"] = pin(use_as=None, on_disk=False)
     shown = pinfill("pins", "show", "rubric").out
-    assert "pinfill pins rebuild rubric" in line_of(shown, "Use as model")
+    assert "pinfill pins refresh rubric" in line_of(shown, "Use as model")
     assert "a restart prefills it again" in line_of(shown, "Size")
 
 

@@ -200,7 +200,7 @@ async def test_models_are_listed_and_removed(tmp_path: Path) -> None:
 
 
 async def test_pulling_tells_how_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome: list[Exception | None] = [None, DownloadError("no source has it")]
+    outcome: list[Exception | None] = [None, DownloadError("The index has no smollm2-135m."), ValueError("it broke")]
 
     def pull(self: ModelLibrary, name: str, progress: object = None) -> None:
         assert callable(progress)
@@ -220,8 +220,10 @@ async def test_pulling_tells_how_it_goes(tmp_path: Path, monkeypatch: pytest.Mon
         await service.events.wait("model.state", name="smollm2-135m", state="pulled")
         await service.ask("POST", "/models/smollm2-135m/pull", 202)
         failed = await service.events.wait("model.state", name="smollm2-135m", state="failed")
-        assert failed["message"] == "smollm2-135m could not be fetched: no source has it"
-        assert failed["code"] == "download_failed"
+        assert (failed["message"], failed["code"]) == ("The index has no smollm2-135m.", "download_failed")
+        await service.ask("POST", "/models/smollm2-135m/pull", 202)
+        unforeseen = await service.events.wait("model.state", name="smollm2-135m", code="pull_failed")
+        assert unforeseen["message"] == "smollm2-135m could not be fetched: it broke"
         assert (await service.error("POST", "/models/nothing/pull", 404))[0] == "model_not_found"
 
 

@@ -24,7 +24,7 @@ from pinfill_service.engine.interface import DiskState, EngineStats, ModelInfo
 
 _SHORT_OF_MEMORY = (
     "The system is short of memory, so less than the budget is cached until there is more. Close other programs, or "
-    "lower memory_budget_mib."
+    "give cached prefixes less (Settings in the window, memory_budget_mib in settings.toml)."
 )
 
 router = APIRouter(prefix="/pinfill/v1", tags=["status"])
@@ -44,7 +44,9 @@ def _status(application: Application) -> Status:
     try:
         disk = loaded.engine.prefixes.disk() if loaded is not None else None
     except OSError as error:
-        problems.append(Problem(kind="disk", message=f"The folder of KV files cannot be read: {error.strerror}."))
+        problems.append(
+            Problem(kind="disk", message=f"The folder of cached prefixes cannot be read: {error.strerror}.")
+        )
     if disk is not None:
         problems += [Problem(kind="file_set_aside", message=sentence) for sentence in disk.set_aside]
     if stats is not None and stats.short_of_memory:

@@ -81,7 +81,7 @@ class Pulls:
             event = ModelStateEvent(name=name, state="pull_stopped")
         except Exception as error:  # a download and a conversion can fail in many ways; whoever listens is told
             code = error.code if isinstance(error, ModelError) else "pull_failed"
-            message = f"{name} could not be fetched: {error}"
+            message = str(error) if isinstance(error, ModelError) else f"{name} could not be fetched: {error}"
             event = ModelStateEvent(name=name, state="failed", message=message, code=code)
         finally:
             with self._lock:

@@ -68,7 +68,7 @@ def print_facts(pin: Pin) -> None:
 def _facts(pin: Pin) -> Iterator[tuple[str, str]]:
     yield "Pin", pin.name
     yield "State", _state(pin)
-    yield "Use as model", pin.use_as or f"it was made for {pin.model}; make it anew: pinfill pins rebuild {pin.name}"
+    yield "Use as model", pin.use_as or f"it was made for {pin.model}; make it anew: pinfill pins refresh {pin.name}"
     shared = f", {pin.shared_tokens:,} of them shared with other pins" if pin.shared_tokens else ""
     yield "Tokens", f"{pin.tokens:,}{shared}"
     disk = f"{show_size(pin.disk_bytes)} on disk" if pin.on_disk else "not on disk: a restart prefills it again"

@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 
 ROOM_FOR_REQUESTS = 16  # tokens of the context that no pin may take
 _MB = 1_000_000
+_GIVE_MEMORY = "give cached prefixes more memory (Settings in the window, memory_budget_mib in settings.toml)"
+_GIVE_DISK = "give pins more disk (Settings in the window, disk_budget_mib in settings.toml)"
 
 
 def check_fits(engine: Engine, token_ids: Sequence[int], others: Sequence[Sequence[int]]) -> None:
@@ -29,16 +31,16 @@ def check_fits(engine: Engine, token_ids: Sequence[int], others: Sequence[Sequen
     if alone > memory:
         raise PinBudgetError(
             f"The pin's {count:,} tokens need {_size(alone)} of memory, and the budget for cached prefixes is "
-            f"{_size(memory)}. Raise memory_budget_mib, or pin less."
+            f"{_size(memory)}. Pin less, or {_GIVE_MEMORY}."
         )
     before = distinct_tokens(others) * model.kv_bytes_per_token
     together = distinct_tokens([*others, token_ids]) * model.kv_bytes_per_token
-    limit, name = (memory, "memory_budget_mib") if disk is None else (disk.budget_bytes, "disk_budget_mib")
+    limit, give = (memory, _GIVE_MEMORY) if disk is None else (disk.budget_bytes, _GIVE_DISK)
     if together > limit:
         where = "in memory" if disk is None else "on disk"
         raise PinBudgetError(
             f"The pin's {count:,} tokens need {_size(together - before)} more {where}; the other pins hold "
-            f"{_size(before)} of a budget of {_size(limit)}. Unpin something, or raise {name}."
+            f"{_size(before)} of a budget of {_size(limit)}. Unpin something, or {give}."
         )
 
 

@@ -141,7 +141,7 @@ class Keeper:
             if pin.fingerprint != loaded.fingerprint:
                 pin.prefix = None
                 why = "which has changed since" if pin.model == loaded.name else f"and {loaded.name} is loaded"
-                self._shelf.set(pin, "stale", f"It was made for {pin.model}, {why}. Rebuild it.")
+                self._shelf.set(pin, "stale", f"It was made for {pin.model}, {why}. Refresh it.")
                 return
         try:
             prefix = pinned_prefix(pin.content, loaded.text)
@@ -156,7 +156,7 @@ class Keeper:
                 self._shelf.settle(pin, "cold", None)
             else:
                 pin.on_disk = False
-                self._shelf.set(pin, "queued", "Its KV was not on disk in full.")
+                self._shelf.set(pin, "queued", "Not all of it was on disk.")
 
     def _load_cold(self, engine: Upkeep) -> None:
         """Brings the first pins, as many as have a slot beside one for other requests, from the disk into memory, so

@@ -50,7 +50,7 @@ class VirtualModel:
     @property
     def _pinned(self) -> PinnedPrefix:
         if self.prefix is None:
-            raise PinContentError(f"The pin {self.name} was made for another model. Rebuild it first.")
+            raise PinContentError(f"The pin {self.name} was made for another model. Refresh it first.")
         return self.prefix
 
 

@@ -36,7 +36,6 @@ async def prepare_chat(service: Service, chat: ChatRequest, model: str | None) -
     pin = service.virtual_model(model)
     check_tools(chat)
     chat = pin.chat(stabilise(chat, service.settings.rules))
-    check_tools(chat)  # a pin of an earlier version may hold definitions that are none
     check_choice(chat)
     form = service.text.reply_form(chat)
     grammar = None if form is None else await asyncio.to_thread(service.text.grammars.compile, form)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from pinfill_service.api.schemas.manage import SourceFile
 from pinfill_service.pins.content import PinContent
 from pinfill_service.pins.pin import Pin, VerifyResult
+from pinfill_service.prompt.tools.definitions import DefinitionError, in_one_form
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPin:
-    """A pin on its line of the book. `content` is JSON: what was pinned, the digest of its tokens, the files it came
-    from, whether those have changed since, and how its last verification ended.
+    """A pin on its line of the book. `content` is JSON: what was pinned, whether it was in another form, the digest of
+    its tokens, the files it came from, whether those have changed since, and how its last verification ended.
     """
 
     name: str
@@ -49,6 +50,8 @@ class PinBook(Protocol):
 def stored(pin: Pin) -> StoredPin:
     """What is written down of a pin."""
     content = pin.content.as_json()
+    if pin.reformed:
+        content["reformed"] = True
     if pin.digest is not None:
         content["digest"] = pin.digest
     if pin.sources:
@@ -71,19 +74,31 @@ def stored(pin: Pin) -> StoredPin:
 
 
 def read(line: StoredPin) -> Pin:
-    """A pin as it was written down. Raises KeyError, TypeError or ValueError for what `stored` did not write."""
+    """A pin as it was written down, its tools in the form of requests: earlier versions kept them as they came.
+
+    Raises KeyError, TypeError or ValueError for what `stored` did not write.
+    """
+    kept = content = PinContent.from_json(line.content)
+    unfit = None
+    try:
+        content = replace(kept, tools=in_one_form(kept.tools))
+    except DefinitionError as error:
+        unfit = f"Its tools cannot be offered to a model: {error} Unpin it, and pin it again with other tools."
     verified = line.content.get("verified")
     return Pin(
         name=line.name,
-        content=PinContent.from_json(line.content),
+        content=content,
         sources=tuple(SourceFile.model_validate(source) for source in line.content.get("sources", ())),
         auto_refresh=line.auto_refresh,
         created=line.created,
         model=line.model,
         fingerprint=line.fingerprint,
         tokens=line.tokens,
+        state="queued" if unfit is None else "failed",
+        reformed=content != kept or line.content.get("reformed", False),
+        unfit=unfit,
         digest=line.content.get("digest"),
-        reason=line.error,
+        reason=unfit or line.error,
         source_changed=line.content.get("source_changed"),
         verified=None if verified is None else VerifyResult(**verified),
     )

@@ -138,6 +138,8 @@ class Keeper:
         with self._shelf.lock:
             if pin.prefix is not None and pin.fingerprint == loaded.fingerprint:
                 return  # it was made meanwhile
+            if pin.unfit is not None:
+                return
             if pin.fingerprint != loaded.fingerprint:
                 pin.prefix = None
                 why = "which has changed since" if pin.model == loaded.name else f"and {loaded.name} is loaded"
@@ -152,8 +154,13 @@ class Keeper:
         with self._shelf.lock:
             pin.reads_as(prefix)
             if held:
-                pin.held, pin.on_disk = prefix.token_ids, True
+                pin.held, pin.on_disk, pin.reformed = prefix.token_ids, True, False
                 self._shelf.settle(pin, "cold", None)
+            elif pin.reformed:
+                pin.on_disk = False
+                self._shelf.set(
+                    pin, "stale", "Its tools were kept in another form, and read otherwise now. Refresh it."
+                )
             else:
                 pin.on_disk = False
                 self._shelf.set(pin, "queued", "Not all of it was on disk.")

@@ -12,7 +12,7 @@ from pinfill_service.loaded_model import LoadedModel
 from pinfill_service.pins.book import PinBook
 from pinfill_service.pins.budget import check_fits
 from pinfill_service.pins.content import PinContent, PinnedPrefix, pinned_prefix, raw_text
-from pinfill_service.pins.errors import PinStateError, UnknownPinError
+from pinfill_service.pins.errors import PinContentError, PinStateError, UnknownPinError
 from pinfill_service.pins.keeper import Keeper
 from pinfill_service.pins.kept_files import KeptFiles
 from pinfill_service.pins.pin import Pin, PinStatus, VerifyResult
@@ -89,6 +89,8 @@ class PinManager:
         """
         loaded = self._require_model()
         pin = self._shelf.find(name)
+        if content is None and pin.unfit is not None:
+            raise PinContentError(pin.unfit)
         wanted = content or pin.content
         if wanted.token_ids and pin.fingerprint != loaded.fingerprint:  # exact ids mean nothing to another model
             wanted = raw_text(wanted.text)
@@ -98,7 +100,7 @@ class PinManager:
             self._keeper.stop_prefilling(pin)
             with self._shelf.lock:
                 foreign = pin.fingerprint
-                pin.content = wanted
+                pin.content, pin.reformed, pin.unfit = wanted, False, None
                 pin.reads_as(prefix)
                 pin.model, pin.fingerprint, pin.verified = loaded.name, loaded.fingerprint, None
                 pin.sources = pin.sources if sources is None else tuple(sources)
@@ -202,6 +204,14 @@ class PinManager:
         with self._shelf.lock:
             pin = self._shelf.find(name)
             return pin.content, pin.prefix
+
+    def in_front(self, name: str) -> tuple[PinContent, PinnedPrefix | None]:
+        """As `prefix`, for a request. Raises PinContentError for a pin that none can begin with, too."""
+        with self._shelf.lock:
+            unfit = self._shelf.find(name).unfit
+            if unfit is not None:
+                raise PinContentError(f"The pin {name} cannot be used. {unfit}")
+            return self.prefix(name)
 
     def prefixes(self) -> list[PinnedPrefix]:
         """Of every pin of the loaded model."""

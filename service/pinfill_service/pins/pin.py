@@ -48,6 +48,8 @@ class Pin:
     state: PinState = "queued"
     reason: str | None = None
     source_changed: str | None = None  # said by whoever watches its files; what was pinned stays usable
+    reformed: bool = False  # its tools are read in another form than they were pinned in
+    unfit: str | None = None  # why no request can begin with it, whatever the model
     prefix: PinnedPrefix | None = None
     digest: str | None = None
     held: list[int] | None = None

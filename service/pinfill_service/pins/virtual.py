@@ -55,10 +55,13 @@ class VirtualModel:
 
 
 def virtual_model(model: str | None, pins: PinManager | None) -> VirtualModel:
-    """What the `model` of a request names. Raises UnknownPinError, which names the pins there are."""
+    """What the `model` of a request names.
+
+    Raises UnknownPinError, which names the pins there are, and PinContentError for one that no request can begin with.
+    """
     name = split_model(model)[1]
     if name is None:
         return VirtualModel()
     if pins is None:
         raise UnknownPinError(f"There is no pin {name!r}: this service keeps none.")
-    return VirtualModel(name, *pins.prefix(name))
+    return VirtualModel(name, *pins.in_front(name))

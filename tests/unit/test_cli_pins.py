@@ -1017,16 +1017,16 @@ def test_messages_and_tools(pinfill: CommandLine, pinning: Service, tmp_path: Pa
     talk = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
     (tmp_path / "talk.json").write_text(json.dumps(talk))
-    (tmp_path / "Body 1.json").write_text(json.dumps({"model": "m", "messages": talk, "tools": tools}))
+    body = {"model": "m", "messages": talk, "tools": tools}
+    (tmp_path / "Body 1.json").write_text(json.dumps(body))
     (tmp_path / "tools.json").write_text(json.dumps(tools[:0]))
     pinfill("pin", "--messages", tmp_path / "talk.json")
     pinfill("pin", "--messages", tmp_path / "Body 1.json")
     pinfill("pin", "--messages", tmp_path / "Body 1.json", "--tools", tmp_path / "tools.json", "--name", "x")
-    fields = {"messages": talk, "auto_refresh": False}
     assert pinning.bodies("POST", "pins") == [
-        {"name": "talk", **fields},
-        {"name": "body-1", **fields, "tools": tools},
-        {"name": "x", **fields, "tools": []},
+        {"name": "talk", "messages": talk, "auto_refresh": False},
+        {"name": "body-1", "body": body, "auto_refresh": False},
+        {"name": "x", "body": body, "tools": [], "auto_refresh": False},
     ]
 
 
@@ -1045,7 +1045,8 @@ def test_files_of_messages_that_are_none_are_told(pinfill: CommandLine, service:
         ("[", "is not JSON"),
         ('"words"', "neither a list of messages"),
         ('{"prompt": "x"}', "neither a list of messages"),
-        ('{"messages": [], "tools": {}}', "no list of tools"),
+        ('{"messages": []}', "neither a list of messages"),
+        ('{"messages": [{}], "tools": {}}', "no list of tools"),
         ('[{"role": "nobody"}]', "messages.0.role is not valid"),
     ):
         (tmp_path / "talk.json").write_text(content)

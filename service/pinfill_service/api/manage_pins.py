@@ -101,7 +101,7 @@ async def unpin(name: str, application: ApplicationDep) -> Unpinned:
 async def refresh(name: str, service: ServiceDep, body: Annotated[PinRefresh | None, Body()] = None) -> Pin:
     """Gives a pin a new content, or brings it back with the one it has. Only what changed is prefilled."""
     wanted = body or PinRefresh()
-    content = content_of(wanted) if wanted.given else None
+    content = content_of(service, wanted) if wanted.given else None
     await asyncio.to_thread(service.app.pins.refresh, name, content, wanted.sources)
     return await _view(service.app, name)
 

@@ -8,10 +8,12 @@ from typing import Any
 from pinfill_service.api.context import Service
 from pinfill_service.api.errors import ApiError, invalid_value
 from pinfill_service.api.remembered import Remembered
+from pinfill_service.api.request_bodies import chat_of
 from pinfill_service.api.schemas.manage import PinContent as ContentFields
 from pinfill_service.api.schemas.manage import PinCreate
 from pinfill_service.pins.content import PinContent, common_length, conversation, raw_text, system_text
 from pinfill_service.prompt.segments import GENERATION_PROMPT
+from pinfill_service.prompt.stable import stabilise
 from pinfill_service.prompt.tools.definitions import DefinitionError, in_one_form
 
 
@@ -21,12 +23,15 @@ def origin_of(service: Service, body: PinCreate) -> PinContent:
         return _of_request(service, body.request_id, body.up_to)
     if body.entry_id is not None:
         return _of_entry(service, body.entry_id)
-    return content_of(body)
+    return content_of(service, body)
 
 
-def content_of(fields: ContentFields) -> PinContent:
-    """A content that was given as it is. Raises ApiError."""
+def content_of(service: Service, fields: ContentFields) -> PinContent:
+    """A content that was given as it is, or as a request body. Raises ApiError and RequestValidationError."""
     tools = _tools(fields)
+    if fields.body is not None:
+        chat = stabilise(chat_of(fields.body, service.app.responses), service.settings.rules)
+        return conversation(chat.messages, chat.tools if fields.tools is None else tools)
     if fields.text is not None:
         return PinContent("text", system_text(fields.text).messages, tools)
     if fields.messages is not None:

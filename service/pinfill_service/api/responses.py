@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -33,18 +34,14 @@ async def create(body: ResponsesRequest, request: Request, service: ServiceDep) 
         if getattr(body, name):
             raise ApiError(400, f"{name} is not supported.", code="unsupported_value", param=name)
     store = service.app.responses
-    before = _previous(store, body.previous_response_id)
-    items = _resolved(store, checked(body.input or ()))
-    tools = offered_tools(body.tools or ())
-    hints = Hints(session_hint(request.headers, body.prompt_cache_key))
-    chat = chat_request(body, before.items if before is not None else (), items, tools, hints)
-    prepared = await prepare_chat(service, chat, body.model)
+    found = read(body, store, Hints(session_hint(request.headers, body.prompt_cache_key)))
+    prepared = await prepare_chat(service, found.chat, body.model)
 
     def keep(response: Mapping[str, Any]) -> None:
         if body.store is not False:
-            store.add(response, before, (*items, *response["output"]))
+            store.add(response, found.before, (*found.items, *response["output"]))
 
-    dialect = ResponsesDialect(body, tools, service.engine.model.name, service.text.tokenizer, keep)
+    dialect = ResponsesDialect(body, found.tools, service.engine.model.name, service.text.tokenizer, keep)
     return await respond(service, request, prepared.plan, dialect, stream=bool(body.stream))
 
 
@@ -68,10 +65,28 @@ async def delete(response_id: str, application: ApplicationDep) -> Response:
     return Response(dump_bytes(deleted), media_type="application/json")
 
 
-def chat_request(
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request with what it refers to: the answer it goes on from, its items, and the tools it offers."""
+
+    before: StoredResponse | None
+    items: tuple[Item, ...]
+    tools: OfferedTools
+    chat: ChatRequest
+
+
+def read(body: ResponsesRequest, store: ResponseStore, hints: Hints) -> ReadRequest:
+    """The request in the internal form. Raises ApiError."""
+    before = _previous(store, body.previous_response_id)
+    items = _resolved(store, checked(body.input or ()))
+    tools = offered_tools(body.tools or ())
+    chat = _chat_request(body, before.items if before is not None else (), items, tools, hints)
+    return ReadRequest(before, items, tools, chat)
+
+
+def _chat_request(
     body: ResponsesRequest, history: tuple[Item, ...], items: tuple[Item, ...], tools: OfferedTools, hints: Hints
 ) -> ChatRequest:
-    """The request in the internal form. Raises ApiError."""
     choice = choose_tools(body.tool_choice, tools, parallel=body.parallel_tool_calls is not False)
     instructions = [{"role": "system", "content": body.instructions}] if body.instructions else []
     conversation = [*instructions, *messages(history, items, tools)]

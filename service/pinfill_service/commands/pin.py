@@ -37,9 +37,13 @@ def pin(
     text: Annotated[str | None, typer.Option(help="A text, instead of files.")] = None,
     messages: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="Messages of a conversation, or a request body that holds them."),
+        typer.Option(
+            metavar="FILE.json", help="Messages of a conversation, or a request body of OpenAI's or Anthropic's APIs."
+        ),
     ] = None,
-    tools: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Tool definitions for --messages.")] = None,
+    tools: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Tool definitions for --messages, instead of its own.")
+    ] = None,
     request: Annotated[
         str | None, typer.Option(metavar="ID", help="What a recent request began with; 'pinfill doctor' lists them.")
     ] = None,

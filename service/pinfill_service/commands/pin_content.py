@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 STDIN = Path("-")
 _NAME_WORDS, _NAME_LENGTH = 4, 60
 _SHOWN_FILES = 20  # of a folder, before it is pinned
+_CONVERSATIONS = ("messages", "input", "instructions")  # of request bodies
 _NO_TEXT = "file_without_text"  # the code of documents' NoTextError
 
 
@@ -105,15 +106,17 @@ def _standard_input() -> str:
 
 def conversation_of(messages: Path, tools: Path | None) -> dict[str, Any]:
     """Fields of PinCreate from files that hold messages or a whole request body, and tools."""
-    body = _read_json(messages)
-    if isinstance(body, list):
-        body = {"messages": body}
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        raise CommandError(f"{messages} holds neither a list of messages nor a request body with one.")
-    found = _read_json(tools) if tools else body.get("tools")
-    if found is not None and not isinstance(found, list):
-        raise CommandError(f"{tools or messages} holds no list of tools.")
-    return {"messages": body["messages"], "tools": found}
+    content, given = _read_json(messages), _read_json(tools) if tools else None
+    if isinstance(content, list):
+        fields = content = {"messages": content}
+    elif isinstance(content, dict) and any(content.get(name) for name in _CONVERSATIONS):
+        fields = {"body": content}
+    else:
+        raise CommandError(f"{messages} holds neither a list of messages nor a request body with messages or input.")
+    for path, found in ((tools, given), (messages, content.get("tools"))):
+        if found is not None and not isinstance(found, list):
+            raise CommandError(f"{path} holds no list of tools.")
+    return {**fields, "tools": given}
 
 
 def _read_json(path: Path) -> Any:

@@ -21,24 +21,26 @@ class SourceFile(Schema):
 
 
 class PinContent(Schema):
-    """What a pin holds: exactly one of `text` (a system prompt), `messages` with `tools`, and `raw_text`, which is
-    continued as it is by /v1/completions. Tools may have the form of any API that takes some.
+    """What a pin holds: exactly one of `text` (a system prompt), `messages` with `tools`, `body`, which is a request to
+    chat completions, the Responses API or Anthropic's, and `raw_text`, which is continued as it is by /v1/completions.
+    Tools may have the form of any API that takes some; beside `body` they take the place of its own.
     """
 
     text: str | None = None
     messages: list[Message] | None = None
     tools: list[dict[str, Any]] | None = None
+    body: dict[str, Any] | None = None
     raw_text: str | None = None
 
     @property
     def given(self) -> list[str]:
         """The names of the ways in which a content was given."""
-        return [name for name in ("text", "messages", "raw_text") if getattr(self, name)]
+        return [name for name in ("text", "messages", "body", "raw_text") if getattr(self, name)]
 
     @model_validator(mode="after")
     def _tools_of_a_conversation(self) -> PinContent:
-        if self.tools and not (self.text or self.messages):
-            raise ValueError("tools go with text or messages")
+        if self.tools and not (self.text or self.messages or self.body):
+            raise ValueError("tools go with text, messages or body")
         return self
 
 
@@ -60,7 +62,7 @@ class PinCreate(PinContent):
     def _one_origin(self) -> PinCreate:
         origins = [*self.given, *(name for name in ("request_id", "entry_id") if getattr(self, name))]
         if len(origins) != 1:
-            raise ValueError("give one of text, messages, raw_text, request_id and entry_id")
+            raise ValueError("give one of text, messages, body, raw_text, request_id and entry_id")
         return self
 
 

@@ -16,7 +16,7 @@ from pinfill_service.agents.agent import LocalAgent
 from pinfill_service.agents.connections import Connections
 from pinfill_service.keys import API_KEY
 from pinfill_service.models.hub_token import HUB_TOKEN
-from pinfill_service.secret_store import KEYRING_SERVICE, SecretError, SecretStore
+from pinfill_service.secret_store import KEYRING_SERVICE, KeyringLockedError, NoKeyringError, SecretError, SecretStore
 from pinfill_service.state_lock import APPLICATION_LOCK, HOLDER, LOCK
 from pinfill_service.state_version import FILE as VERSION_FILE
 
@@ -50,17 +50,28 @@ class Kept:
     remove: Callable[[], None] = field(repr=False)
 
 
-def kept(home: Path) -> list[Kept]:
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """A secret that may be in the keyring, which did not say. `reason` is a sentence; `locked`: it can be unlocked."""
+
+    kind: str
+    where: str
+    reason: str
+    locked: bool
+
+
+def kept(home: Path) -> tuple[list[Kept], list[Unreached]]:
     """What there is of this user's: in agents, in the state folder, at log-in, in the keyring. It goes in this order.
 
-    Raises AgentError.
+    Behind it, what may be there beside. Raises AgentError.
     """
     found = _connections(home)
     files = {kind: _matching(home, patterns) for kind, patterns in _IN_THE_FOLDER.items()}
     found += [_files_kept(kind, paths) for kind, paths in files.items() if paths]
     found += _autostart()
-    found += [*_in_keyring("key", API_KEY), *_in_keyring(HUB_TOKEN.title, HUB_TOKEN)]
-    return found
+    secrets = [*_in_keyring("key", API_KEY), *_in_keyring(HUB_TOKEN.title, HUB_TOKEN)]
+    found += [each for each in secrets if isinstance(each, Kept)]
+    return found, [each for each in secrets if isinstance(each, Unreached)]
 
 
 def foreign(home: Path) -> list[Path]:
@@ -128,13 +139,15 @@ def _autostart() -> list[Kept]:
     return [Kept(_AT_LOG_IN, ("the registry's Run key",), 0, entry.turn_off)] if entry.is_on() else []
 
 
-def _in_keyring(kind: str, secret: SecretStore) -> Iterator[Kept]:
+def _in_keyring(kind: str, secret: SecretStore) -> Iterator[Kept | Unreached]:
+    title, where = f"{kind} in the system keyring", f"{KEYRING_SERVICE}, {secret.name}"
     try:
-        kept = secret.in_keyring()
-    except SecretError:  # there is no keyring to look in
+        if secret.in_keyring() is not None:
+            yield Kept(title, (where,), 0, partial(_forget, secret))
+    except NoKeyringError:
         return
-    if kept is not None:
-        yield Kept(f"{kind} in the system keyring", (f"{KEYRING_SERVICE}, {secret.name}",), 0, partial(_forget, secret))
+    except SecretError as error:
+        yield Unreached(title, where, str(error), isinstance(error, KeyringLockedError))
 
 
 def _forget(secret: SecretStore) -> None:

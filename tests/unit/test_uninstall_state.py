@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import keyring
+import keyring.backends.fail
 import pytest
 
 from pinfill_service.agents import find_local_agent
@@ -15,7 +16,7 @@ from pinfill_service.agents.agent import Endpoint
 from pinfill_service.agents.connections import Connections
 from pinfill_service.state_lock import state_lock
 from tests.support.command_line import CommandLine, assert_told
-from tests.support.keyrings import MemoryKeyring, TalkativeKeyring, used
+from tests.support.keyrings import LockedKeyring, MemoryKeyring, TalkativeKeyring, used
 
 
 class KeptKeyring(MemoryKeyring):
@@ -173,8 +174,58 @@ def test_a_folder_of_a_newer_version_can_be_removed_too(pinfill: CommandLine, ho
     assert not home.exists()
 
 
-def test_a_keyring_that_does_not_answer_does_not_stop_it(pinfill: CommandLine, home: Path) -> None:
-    keyring.set_keyring(TalkativeKeyring())
+def test_a_key_may_be_left_in_a_locked_keyring(pinfill: CommandLine, home: Path) -> None:
+    keyring.set_keyring(LockedKeyring())
+
+    outcome = pinfill("uninstall-state", "--yes", "--keep-models")
+
+    assert outcome.code == 1 and [path.name for path in home.iterdir()] == ["models"]
+    assert "unknown  key in the system keyring: pinfill, api-key. The system keyring is locked." in outcome.out
+    assert "The key in the system keyring (pinfill, api-key) may be left" in outcome.err
+    assert "Unlock the keyring, then run this again: pinfill uninstall-state --keep-models" in outcome.err
+
+
+def test_once_it_is_unlocked_the_key_goes_with_a_second_run(pinfill: CommandLine, home: Path) -> None:
+    unlocked = keyring.get_keyring()
+    keyring.set_keyring(LockedKeyring())
+    assert pinfill("uninstall-state", "--yes").code == 1 and not home.exists()
+    again = pinfill("uninstall-state", "--yes")
+    assert again.code == 1 and "There is nothing" not in again.err
+    keyring.set_keyring(unlocked)
+    assert held_key() == "a key"
 
     assert pinfill("uninstall-state", "--yes").code == 0
-    assert not home.exists()
+    assert held_key() is None and held_token() is None
+
+
+def test_json_tells_what_may_be_left(pinfill: CommandLine, home: Path) -> None:
+    keyring.set_keyring(LockedKeyring())
+
+    shown = pinfill("uninstall-state", "--json")
+    assert shown.code == 0 and home.exists(), "it only shows"
+    key, token = json.loads(shown.out)["unreached"]
+    assert key == {
+        "kind": "key in the system keyring",
+        "where": "pinfill, api-key",
+        "reason": "The system keyring is locked.",
+        "locked": True,
+    }
+    assert token["where"] == "pinfill, hugging-face-token"
+    removed = pinfill("uninstall-state", "--json", "--yes")
+    assert removed.code == 1 and json.loads(removed.out) == {**json.loads(shown.out), "removed": True}
+
+
+def test_a_keyring_that_does_not_work_does_not_stop_it_and_is_told(pinfill: CommandLine, home: Path) -> None:
+    keyring.set_keyring(TalkativeKeyring())
+
+    outcome = pinfill("uninstall-state", "--yes")
+    assert outcome.code == 0 and not home.exists()
+    assert "may be left: The system keyring cannot be used (no D-Bus)." in outcome.err
+    assert "with the keyring's own program" in outcome.err
+
+
+def test_without_a_keyring_nothing_can_be_left(pinfill: CommandLine, home: Path) -> None:
+    keyring.set_keyring(keyring.backends.fail.Keyring())
+
+    outcome = pinfill("uninstall-state", "--yes")
+    assert outcome.code == 0 and "left" not in outcome.err + outcome.out

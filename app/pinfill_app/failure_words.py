@@ -13,6 +13,7 @@ from PySide6.QtCore import QCoreApplication
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.translations import spoken
 from pinfill_service.api.schemas.manage import LoadedModel, PinState
+from pinfill_service.documents.inventory import SkippedEntry, Why
 
 _CPU = "CPUExecutionProvider"
 
@@ -60,7 +61,9 @@ def reason_words(state: PinState, reason: str) -> str:
         "prefilling": _tr("Not all of it is there, so it is prefilled again by itself."),
         "warm": _tr("It can be used, but it is not on disk: after a restart it is prefilled again."),
         "cold": _tr("It can be used, but it is not on disk: after a restart it is prefilled again."),
-        "stale": _tr("It is not what its files hold, or was made for another model. Refresh it."),
+        "stale": _tr(
+            "It is not what its files hold, was made for another model, or is read otherwise now. Refresh it."
+        ),
         "failed": _tr("It could not be prefilled, so it cannot be used. Refresh it, or pin it again."),
     }
     return told(words.get(state), reason) if reason else ""
@@ -83,9 +86,25 @@ def outdated_words(sentence: str) -> str:
     return told(_tr("An older version of Pinfill converted this model. Make it again."), sentence)
 
 
+def skipped_words(entry: SkippedEntry) -> str:
+    """Why a file or folder is left out, to be put behind its path."""
+    words: dict[Why, str] = {
+        "hidden": _tr("is hidden"),
+        "link": _tr("is a link"),
+        "seen": _tr("was there before"),
+        "too_large": _tr("is too large"),
+        "unreadable": _tr("cannot be read"),
+        "unsupported": _tr("is of a kind that is not read"),
+    }
+    if spoken() is None:
+        return entry.reason
+    found = words[entry.why]
+    return found if entry.why in ("hidden", "link", "seen") else f"{found} ({entry.reason})"
+
+
 def code_words() -> dict[str, str]:
     """What happened, and what to do, by the code."""
-    return {**_requests(), **_pins(), **_files(), **_models(), **_service()}
+    return {**_requests(), **_pins(), **_files(), **_models(), **_service(), **_self_test()}
 
 
 def _requests() -> dict[str, str]:
@@ -182,6 +201,17 @@ def _service() -> dict[str, str]:
         "installation_damaged": _tr("Files of this installation are missing. Install Pinfill again."),
         "agent_error": _tr("That cannot be done with this agent. Look at its settings, or connect it by hand."),
         "system_error": _tr("The system did not allow it. Look at the file or address that is named here."),
+    }
+
+
+def _self_test() -> dict[str, str]:
+    return {
+        "machine_unknown": _tr("What this machine has could not be found out. Look into the log, and report it."),
+        "no_answer": _tr("No answer came. Look into the log, and report it with the text below."),
+        "answer_differs": _tr("The answer from the cache differs from that of a cold run. Please report this."),
+        "nothing_cached": _tr("Nothing of the second request came from the cache. Please report this."),
+        "npu_without_driver": _tr("The NPU has no driver. Install the one of its vendor."),
+        "npu_not_accessible": _tr("You may not use the NPU. Become a member of the group that its device belongs to."),
     }
 
 

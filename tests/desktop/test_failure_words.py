@@ -27,6 +27,7 @@ from pinfill_service.cache.doctor.records import Kind
 from pinfill_service.cache.doctor.wording import SUGGESTIONS
 from pinfill_service.commands.error_codes import CODES
 from pinfill_service.documents.document import LockedFileError
+from pinfill_service.documents.inventory import SkippedEntry, Why
 from pinfill_service.prompt.stable import RULES
 from pinfill_service.resources import ResourceMissingError
 from tests.support.pages import request, status
@@ -130,6 +131,18 @@ def test_a_rule_that_is_not_known_keeps_its_own_words(in_german: None) -> None:
     assert (rule_words.title(rule), rule_words.description(rule)) == ("Title", "Description")
     known = rule.model_copy(update={"name": RULES[0].name})
     assert (rule_words.title(known), rule_words.description(known)) == (RULES[0].title, RULES[0].description)
+
+
+def test_every_reason_to_leave_a_file_out_has_words(in_german: None) -> None:
+    said = {why: words.skipped_words(SkippedEntry(Path("/a"), why, "is said so")) for why in get_args(Why)}
+    assert len({*said.values()}) == len(said) and said["hidden"] == "is hidden"
+    assert said["unreadable"] == "cannot be read (is said so)"
+
+
+def test_an_english_window_tells_the_reason_itself() -> None:
+    assert (
+        words.skipped_words(SkippedEntry(Path("/a"), "too_large", "is larger than 9 bytes")) == "is larger than 9 bytes"
+    )
 
 
 def test_a_refusal_keeps_what_the_service_said(in_german: None) -> None:

@@ -144,11 +144,13 @@ def test_the_self_tests_verdict_in_words(
 ) -> None:
     monkeypatch.setattr(SelfTest, "start", lambda self, *options: None)
     dialog = SelfTestDialog(log.page, "--no-model")
-    report = Report.model_validate({"machine": {}, "request": run, "problems": ["A problem."]})
+    report = Report.model_validate(
+        {"machine": {}, "request": run, "problems": [{"code": "no_answer", "message": "A problem."}]}
+    )
     dialog._on_finished(Outcome(report, report.model_dump_json()))
     assert words in dialog.words.text() and "A problem." in dialog.words.text()
     dialog.copy_button.click()
-    assert json.loads(QApplication.clipboard().text())["problems"] == ["A problem."]
+    assert json.loads(QApplication.clipboard().text())["problems"][0]["message"] == "A problem."
     dialog.reject()
 
 

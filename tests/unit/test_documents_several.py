@@ -87,6 +87,7 @@ def test_a_folder_is_its_readable_files_in_order(tmp_path: Path) -> None:
     reasons = {entry.path.name: entry.reason for entry in inventory.skipped}
     assert reasons.keys() == {".git", ".env", "data.bin", "things.zip"}
     assert (reasons[".git"], reasons["things.zip"]) == ("is hidden", "is an archive")
+    assert [entry.why for entry in inventory.skipped if entry.path.name == "things.zip"] == ["unsupported"]
     assert [each.kind for each in extract(inventory.paths)] == [file.kind for file in inventory.files]
 
 
@@ -107,10 +108,10 @@ def test_links_and_pipes_in_folders_are_skipped(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     inventory = take_inventory([tmp_path])
     assert listed(inventory, tmp_path) == ["sub/a.txt"]
-    assert {entry.path.name: entry.reason for entry in inventory.skipped} == {
-        "up": "is a link",
-        "outside": "is a link",
-        "pipe": "is a pipe",
+    assert {entry.path.name: (entry.why, entry.reason) for entry in inventory.skipped} == {
+        "up": ("link", "is a link"),
+        "outside": ("link", "is a link"),
+        "pipe": ("unreadable", "is a pipe"),
     }
 
 
@@ -122,7 +123,7 @@ def test_a_folder_is_counted_within_limits(tmp_path: Path) -> None:
     with pytest.raises(TooLargeError, match="more than 3 files"):
         take_inventory([tmp_path], limits=Limits(entries=3))
     inventory = take_inventory([tmp_path], limits=Limits(file_bytes=8))
-    assert [entry.path.name for entry in inventory.skipped] == ["big"]
+    assert [(entry.path.name, entry.why) for entry in inventory.skipped] == [("big", "too_large")]
 
 
 def test_a_very_deep_folder(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ def test_without_a_model_it_says_so_and_still_looks_at_the_machine(pinfill: Comm
     outcome = pinfill("selftest", "--json")
     found = json.loads(outcome.out)
     assert outcome.code == 1 and found["request"] is None
-    assert found["onnxruntime"]["version"] and any("smollm2-135m" in problem for problem in found["problems"])
+    assert found["onnxruntime"]["version"] and any(
+        "smollm2-135m" in problem["message"] for problem in found["problems"]
+    )
     assert pinfill("selftest", "--no-model").code == 0
 
 
@@ -66,8 +68,10 @@ def test_npus_are_told_with_what_keeps_them_from_use(pinfill: CommandLine, monke
     strix, phoenix = json.loads(pinfill("selftest", "--no-model", "--json").out)["npus"]
     assert (strix["pci_id"], strix["runs_llms"], strix["obstacle"]) == ("1022:17f0", True, None)
     assert (phoenix["pci_id"], phoenix["runs_llms"]) == ("1022:1502", False) and "driver" in phoenix["obstacle"]
+    (problem,) = json.loads(pinfill("selftest", "--no-model", "--json").out)["problems"]
+    assert (problem["code"], problem["message"]) == ("npu_without_driver", phoenix["obstacle"])
     shown = " ".join(pinfill("selftest", "--no-model").out.split())
-    assert "not yet verified on hardware" in shown and "has no path" in shown
+    assert problem["message"] in shown and "not yet verified on hardware" in shown and "has no path" in shown
 
 
 def test_an_answer_that_differs_is_a_failure(pinfill: CommandLine, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +86,9 @@ def test_a_broken_model_is_a_problem_with_its_reason(pinfill: CommandLine, tmp_p
     folder.mkdir()
     (folder / "tokenizer.json").write_bytes((LLAMA / "tokenizer.json").read_bytes())
     outcome = pinfill("selftest", "--model", folder, "--json")
-    assert outcome.code == 1 and json.loads(outcome.out)["problems"]
+    (problem,) = json.loads(outcome.out)["problems"]
+    assert outcome.code == 1 and problem["code"] == "model_unusable"
+    assert problem["message"].startswith("No answer came: ")
 
 
 def test_paths_do_not_tell_who_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from pinfill_app import units
 from pinfill_app.background import in_background
-from pinfill_app.failure_words import error_words
+from pinfill_app.failure_words import error_words, skipped_words
 from pinfill_app.state import Store
 from pinfill_app.theme import GRID
 from pinfill_app.widgets.elided_label import ElidedLabel
@@ -158,7 +158,7 @@ class PinFilesDialog(PinDialog):
 
     def _tip(self, given: Given) -> str:
         lines = [str(file.path) for file in given.inventory.files]
-        lines += [f"{self.tr('left out')}: {entry.path} {entry.reason}" for entry in given.inventory.skipped]
+        lines += [f"{self.tr('left out')}: {entry.path} {skipped_words(entry)}" for entry in given.inventory.skipped]
         if len(lines) > _SHOWN_FILES:
             lines = [*lines[:_SHOWN_FILES], self.tr("and {} more").format(units.number(len(lines) - _SHOWN_FILES))]
         return "\n".join(lines)

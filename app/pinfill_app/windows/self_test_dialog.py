@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from pinfill_app import units
+from pinfill_app.failure_words import failure_words
 from pinfill_app.self_test import Outcome, SelfTest
 from pinfill_app.theme import MARGIN
 from pinfill_app.tray_actions import copy
@@ -58,7 +59,8 @@ class SelfTestDialog(QDialog):
         if outcome.report is None:
             self.words.setText(self.tr("The self-test failed. {}").format(outcome.text))
             return
-        self.words.setText("\n".join((self._verdict(outcome.report), *outcome.report.problems)))
+        problems = (failure_words(problem.code, problem.message) for problem in outcome.report.problems)
+        self.words.setText("\n".join((self._verdict(outcome.report), *problems)))
         self.text.show_text(outcome.text)
         self.text.show()
         self.copy_button.setEnabled(True)

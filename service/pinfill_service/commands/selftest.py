@@ -71,7 +71,7 @@ def _lines(report: Report) -> Iterator[tuple[str, str]]:
         yield "Cached", f"{run.cached_tokens:,} of {run.prompt_tokens:,} tokens"
         yield "Answers", "equal" if run.equal else "DIFFERENT"
     for problem in report.problems:
-        yield "Problem", problem
+        yield "Problem", problem.message
 
 
 def _about(npu: NpuFacts) -> str:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pinfill_service.documents import plain
 from pinfill_service.documents.detect import HEAD_BYTES, kind_of
@@ -15,9 +16,12 @@ from pinfill_service.documents.document import (
     Kind,
     Limits,
     TooLargeError,
+    UnreadableFileError,
     UnsupportedFileError,
 )
 from pinfill_service.documents.source_file import read_head, unreadable
+
+Why = Literal["hidden", "link", "seen", "too_large", "unreadable", "unsupported"]
 
 _LIMITS = Limits()
 
@@ -33,9 +37,10 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedEntry:
-    """A file or folder that is left out, and why: "is hidden"."""
+    """A file or folder that is left out, and why: "is hidden", to be put behind its path."""
 
     path: Path
+    why: Why
     reason: str
 
 
@@ -100,13 +105,13 @@ def _in_folder(top: Path, limits: Limits) -> Iterator[ListedFile | SkippedEntry]
         try:
             status = os.stat(folder)
             if (status.st_dev, status.st_ino) in seen:  # mounted into itself, or a junction on Windows
-                yield SkippedEntry(folder, "was there before")
+                yield SkippedEntry(folder, "seen", "was there before")
                 continue
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as entries:
                 inside = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            yield SkippedEntry(folder, f"cannot be read: {error.strerror}")
+            yield SkippedEntry(folder, "unreadable", f"cannot be read: {error.strerror}")
             continue
         folders = []
         for entry in inside:
@@ -124,19 +129,20 @@ def _entry(entry: os.DirEntry[str], limits: Limits) -> ListedFile | SkippedEntry
     try:
         status = entry.stat(follow_symlinks=False)
         if entry.name.startswith(".") or _hidden_on_windows(status):
-            return SkippedEntry(path, "is hidden")
+            return SkippedEntry(path, "hidden", "is hidden")
         if stat.S_ISLNK(status.st_mode):
-            return SkippedEntry(path, "is a link")
+            return SkippedEntry(path, "link", "is a link")
         if stat.S_ISDIR(status.st_mode):
             return None
         if status.st_size > limits.file_bytes:
-            return SkippedEntry(path, f"is larger than {limits.file_bytes:,} bytes")
+            return SkippedEntry(path, "too_large", f"is larger than {limits.file_bytes:,} bytes")
         head, _ = read_head(path, HEAD_BYTES)
         return ListedFile(path, status.st_size, _readable_kind(head, path.suffix, whole=len(head) < HEAD_BYTES))
     except OSError as error:
-        return SkippedEntry(path, f"cannot be read: {error.strerror}")
+        return SkippedEntry(path, "unreadable", f"cannot be read: {error.strerror}")
     except DocumentError as error:
-        return SkippedEntry(path, str(error).partition(". ")[0].rstrip("."))
+        why: Why = "unreadable" if isinstance(error, UnreadableFileError) else "unsupported"
+        return SkippedEntry(path, why, str(error).partition(". ")[0].rstrip("."))
 
 
 def _readable_kind(head: bytes, suffix: str, whole: bool) -> Kind:

@@ -57,6 +57,13 @@ class RequestRun(BaseModel):
     equal: bool
 
 
+class Trouble(BaseModel):
+    """What is wrong, as a sentence; `code` is its stable name, or that of the error that it is about."""
+
+    code: str
+    message: str
+
+
 class Report(BaseModel):
     """Everything that was found. What could not be found out is None, and `problems` say why."""
 
@@ -67,7 +74,7 @@ class Report(BaseModel):
     ryzenai: RyzenAi | None = None
     model: ModelRun | None = None
     request: RequestRun | None = None
-    problems: list[str] = []
+    problems: list[Trouble] = []
 
     @property
     def passed(self) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from pinfill_service.commands.client import MeasuringClient
 from pinfill_service.commands.demo_run import load_essays, load_rubric
+from pinfill_service.commands.error_codes import code_of
 from pinfill_service.commands.failures import explain
 from pinfill_service.commands.local_service import RunningService, local_service
 from pinfill_service.commands.machine import machine_facts
 from pinfill_service.selftest.machine import accel_nodes, machine, npu_facts, onnxruntime_facts, ryzenai_facts
-from pinfill_service.selftest.report import ModelRun, Report, RequestRun, without_home
+from pinfill_service.selftest.report import ModelRun, NpuFacts, Report, RequestRun, Trouble, without_home
 from pinfill_service.settings import Settings
 
 PREFIX_TOKENS = 512
@@ -23,16 +24,17 @@ def self_test(settings: Settings, tell: Callable[[str], None], *, with_model: bo
     """What can be found out; nothing that fails ends it. `tell` is called with what happens next."""
     report = Report(machine={name: _plain(value) for name, value in machine_facts().items()})
     tell("Looking at the machine")
-    with _noting(report, "The machine cannot be looked at"):
+    with _noting(report, Trouble(code="machine_unknown", message="The machine cannot be looked at")):
         found = machine(settings)
         report.npus = [npu_facts(npu) for npu in found.npus]
         report.accel_nodes = accel_nodes()
         report.ryzenai = ryzenai_facts(found)
         report.onnxruntime = onnxruntime_facts(found)
-        report.problems += [npu.obstacle for npu in report.npus if npu.obstacle]
+        report.problems += _obstacles(report.npus)
     if with_model:
         tell(f"Loading {settings.model}")
-        with _noting(report, "No answer came"), local_service(model=settings.model, slots=2) as service:
+        none = Trouble(code="no_answer", message="No answer came")
+        with _noting(report, none), local_service(model=settings.model, slots=2) as service:
             _try_model(report, service, tell)
     return report
 
@@ -49,9 +51,11 @@ def _try_model(report: Report, service: RunningService, tell: Callable[[str], No
     with MeasuringClient(service.url, service.key) as client:
         report.request = ask_twice(client, min(PREFIX_TOKENS, model.context_length - _ROOM))
     if not report.request.equal:
-        report.problems.append("The answer from the cache differs from that of a cold run. Please report this.")
+        differs = "The answer from the cache differs from that of a cold run. Please report this."
+        report.problems.append(Trouble(code="answer_differs", message=differs))
     elif not report.request.cached_tokens:
-        report.problems.append("Nothing of the second request came from the cache. Please report this.")
+        uncached = "Nothing of the second request came from the cache. Please report this."
+        report.problems.append(Trouble(code="nothing_cached", message=uncached))
 
 
 def ask_twice(client: MeasuringClient, prefix_tokens: int) -> RequestRun:
@@ -71,13 +75,23 @@ def ask_twice(client: MeasuringClient, prefix_tokens: int) -> RequestRun:
 
 
 @contextmanager
-def _noting(report: Report, what: str) -> Iterator[None]:
-    """A failure becomes one of the report's problems: the rest of it is still worth having."""
+def _noting(report: Report, what: Trouble) -> Iterator[None]:
+    """A failure becomes one of the report's problems: the rest of it is still worth having. `what` has its beginning,
+    and its code where the error has none.
+    """
     try:
         yield
     except Exception as error:
         sentence = explain(error) or f"{type(error).__name__}: {error}"
-        report.problems.append(without_home(f"{what}: {sentence}"))
+        code, message = code_of(error) or what.code, without_home(f"{what.message}: {sentence}")
+        report.problems.append(Trouble(code=code, message=message))
+
+
+def _obstacles(npus: Iterable[NpuFacts]) -> Iterator[Trouble]:
+    for npu in npus:
+        if npu.obstacle:
+            code = "npu_without_driver" if npu.driver is None else "npu_not_accessible"
+            yield Trouble(code=code, message=npu.obstacle)
 
 
 def _plain(value: object) -> str | int | None:

@@ -38,8 +38,11 @@ def other_engine() -> FakeEngine:
 
 def test_a_pin_is_as_large_as_what_its_files_hold_of_it(tmp_path: Path) -> None:
     ids = [*range(100, 140)]
-    write(tmp_path, "beginning", ids[:25])
+    write(tmp_path, "beginning", [*ids[:25], 9, 9, 9])
     end = write(tmp_path, "end", ids, start=25)
+    branch = [*ids[:25], 1, 2]
+    write(tmp_path, "branch", branch, start=25)
+    assert size(tmp_path, branch) == 27 * PER_TOKEN, "it begins in the file of another one"
     write(tmp_path, "another", [7, *ids])
     write(tmp_path, "of-a-tenant", ids[:10], namespace="salt")
     assert size(tmp_path, ids) == 40 * PER_TOKEN

@@ -31,9 +31,8 @@ class KeptFiles:
             return 0
         covered = np.zeros(tokens, bool)
         for file in files:
-            end = min(len(file.token_ids), tokens)
-            if file.namespace == whole.namespace and np.array_equal(file.token_ids[:end], whole.token_ids[:end]):
-                covered[file.start : end] = True
+            if file.namespace == whole.namespace:  # what two prefixes begin with is in one of their files only
+                covered[file.start : _common_length(file.token_ids, whole.token_ids[:tokens])] = True
         return int(covered.sum()) * _bytes_per_token(whole)
 
     def _files(self, fingerprint: str) -> list[KvContent]:
@@ -44,6 +43,12 @@ class KeptFiles:
 
 def digest_of(token_ids: Sequence[int] | NDArray[np.int32]) -> str:
     return hashlib.sha256(np.asarray(token_ids, "<i4").tobytes()).hexdigest()
+
+
+def _common_length(a: NDArray[np.int32], b: NDArray[np.int32]) -> int:
+    high = min(len(a), len(b))
+    differ = np.flatnonzero(a[:high] != b[:high])
+    return int(differ[0]) if len(differ) else high
 
 
 def _read(folder: Path) -> list[KvContent]:

@@ -899,7 +899,7 @@ def test_a_folder_is_shown_before_it_is_read(
     (folder / "deep" / "a.txt").write_text("ay")
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     pipe_in(monkeypatch, b"")
-    assert_told(pinfill("pin", folder), "--yes", "The docs")
+    assert_told(pinfill("pin", folder, "--name", "x y", "--raw"), f"pinfill pin '{folder}' --name 'x y' --raw --yes")
     type_in(monkeypatch, "n\n")
     refused = pinfill("pin", folder)
     assert refused.code == 1 and "Pin 2 files, 5 bytes?" in refused.err
@@ -950,7 +950,8 @@ def test_refresh_reads_the_files_again(pinfill: CommandLine, pinning: Service, t
     assert sources_of(body, tmp_path)["b.txt"] == (12, hashlib.sha256(b"another text").hexdigest())
     (tmp_path / "b.txt").unlink()
     pinning.answers["GET pins/rubric"] = before
-    assert_told(pinfill("pins", "refresh", "rubric"), "b.txt", "cannot be read")
+    told = "To go on with what was pinned: pinfill pins rebuild rubric"
+    assert_told(pinfill("pins", "refresh", "rubric"), "b.txt", "cannot be read", told)
 
 
 def test_refresh_without_files_and_rebuild_send_no_content(pinfill: CommandLine, pinning: Service) -> None:

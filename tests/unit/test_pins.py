@@ -89,6 +89,13 @@ def test_a_pin_is_prefilled_in_the_background_and_saved(house: House) -> None:
     assert [(line.name, line.state) for line in house.book.pins()] == [("rubric", "warm")]
 
 
+def test_a_pin_that_is_warm_is_in_memory_before_the_engine_is_asked(house: House) -> None:
+    house.pins.create("rubric", RUBRIC)
+    house.warm("rubric")
+    (status,) = house.pins.all(ask_engine=False)
+    assert status.in_memory
+
+
 def test_pinned_tokens_are_what_every_request_begins_with() -> None:
     text = llama_text()
     for content in (

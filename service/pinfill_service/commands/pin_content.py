@@ -59,7 +59,7 @@ def _all_files(paths: list[Path], yes: bool) -> Sequence[Path]:
     if not inventory.files:
         raise CommandError("There is no file with text in it. Name the files to pin.", code=_NO_TEXT)
     count = "1 file" if len(inventory.files) == 1 else f"{len(inventory.files):,} files"
-    confirm(f"Pin {count}, {show_size(inventory.size)}?", f"pinfill pin {shlex.join(map(str, paths))}", yes)
+    confirm(f"Pin {count}, {show_size(inventory.size)}?", shlex.join(["pinfill", *sys.argv[1:]]), yes)
     return inventory.paths
 
 

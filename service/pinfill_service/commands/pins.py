@@ -13,7 +13,7 @@ from pinfill_service.commands.pins_watch import read_again, watch_files
 from pinfill_service.commands.remote import build, confirm, connect, print_model, show_seconds
 
 if TYPE_CHECKING:
-    from pinfill_service.api.schemas.manage import Pin
+    from pinfill_service.api.schemas.manage import Pin, PinRefresh
 
 app = typer.Typer(help="List what is pinned, and look after it.", invoke_without_command=True)
 
@@ -79,7 +79,7 @@ def refresh(name: Name, wait: Wait = True, json: Json = False) -> None:
     from pinfill_service.api.schemas.manage import Pin
 
     with connect() as remote:
-        wanted = read_again(remote.get(Pin, "pins", name))
+        wanted = _read_again(remote.get(Pin, "pins", name))
 
         def send() -> Pin:
             return remote.post(Pin, "pins", name, "refresh", body=wanted)
@@ -160,6 +160,14 @@ def unpin(
         print_model(gone)
     else:
         typer.echo(f"{gone.name} is not pinned any more.{_cost(gone.prefill_seconds)}", err=True)
+
+
+def _read_again(pin: Pin) -> PinRefresh:
+    try:
+        return read_again(pin)
+    except CommandError as error:
+        words = f"{error} To go on with what was pinned: pinfill pins rebuild {pin.name}"
+        raise CommandError(words, code=error.code) from None
 
 
 def _cost(prefill_seconds: float | None) -> str:

@@ -74,7 +74,8 @@ def _facts(pin: Pin) -> Iterator[tuple[str, str]]:
     disk = f"{show_size(pin.disk_bytes)} on disk" if pin.on_disk else "not on disk: a restart prefills it again"
     yield "Size", f"{show_size(pin.memory_bytes)} in memory, {disk}"
     today = show_seconds(pin.saved_seconds_today)
-    yield "Saved", f"{show_seconds(pin.saved_seconds)} of prefill in {pin.hits:,} hits, {today} of it today"
+    hits = "1 hit" if pin.hits == 1 else f"{pin.hits:,} hits"
+    yield "Saved", f"{show_seconds(pin.saved_seconds)} of prefill in {hits}, {today} of it today"
     yield "Used", _used(pin)
     if pin.prefill_seconds is not None:
         yield "Costs", f"{show_seconds(pin.prefill_seconds)} of prefill, if it had to be done again"

@@ -214,7 +214,7 @@ class Keeper:
             on_disk, problem = engine.save(prefix.token_ids)
         with self._shelf.lock:
             if pin.prefix is prefix:
-                pin.on_disk, pin.done = on_disk, pin.tokens
+                pin.in_memory, pin.on_disk, pin.done = True, on_disk, pin.tokens
                 self._shelf.settle(pin, "warm", problem)
         if problem is not None:
             self._shelf.publish("disk.problem", DiskProblemEvent(message=f"{pin.name}: {problem}"))

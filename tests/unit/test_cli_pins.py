@@ -659,6 +659,7 @@ def test_pins_are_listed(pinfill: CommandLine, service: Service, monkeypatch: py
         pin(),
         pin(name="book", state="prefilling", **half, saved_seconds_today=0.0),
         pin(name="old", state="stale", reason="made for another", use_as=None, last_used=1.0),
+        pin(name="broken", state="failed", use_as="smollm2-135m@broken"),
     ]
     service.answers["GET pins"] = manage.Pins(pins=listed)
     shown = pinfill("pins").out
@@ -708,6 +709,9 @@ def test_show_tells_all_about_a_pin(pinfill: CommandLine, service: Service) -> N
     assert line_of(shown, "File").startswith("File /tmp/rubric v3.md (7 kB, 2023-11-1")
     assert line_of(shown, "Verified").startswith("Verified equal to a cold run, 2023-11-1")
     assert manage.Pin.model_validate_json(pinfill("pins", "show", "rubric", "--json").out) == shown_pin
+    service.answers["GET pins/rubric"] = pin(use_as=None, on_disk=False, hits=1, state="stale")
+    shown = pinfill("pins", "show", "rubric").out
+    assert line_of(shown, "Size").endswith("not on disk") and " in 1 hit, " in line_of(shown, "Saved")
     service.answers["GET pins/rubric"] = pin(use_as=None, on_disk=False)
     shown = pinfill("pins", "show", "rubric").out
     assert "pinfill pins refresh rubric" in line_of(shown, "Use as model")

@@ -23,7 +23,7 @@ def print_table(listed: list[Pin]) -> None:
     table.add_column("State")
     for title in ("Tokens", "Memory", "Hits", "Saved\ntoday", "Total", "Used"):
         table.add_column(title, justify="right", no_wrap=True)
-    console, names = out(), [pin.use_as for pin in listed if pin.use_as]
+    console, names = out(), [pin.use_as for pin in listed if pin.use_as and pin.state != "failed"]
     wide = console.width >= _WIDE
     if wide:
         table.add_column("Use as model", overflow="fold")
@@ -71,7 +71,8 @@ def _facts(pin: Pin) -> Iterator[tuple[str, str]]:
     yield "Use as model", pin.use_as or f"it was made for {pin.model}; make it anew: pinfill pins refresh {pin.name}"
     shared = f", {pin.shared_tokens:,} of them shared with other pins" if pin.shared_tokens else ""
     yield "Tokens", f"{pin.tokens:,}{shared}"
-    disk = f"{show_size(pin.disk_bytes)} on disk" if pin.on_disk else "not on disk: a restart prefills it again"
+    again = ": a restart prefills it again" if pin.state not in ("stale", "failed") else ""
+    disk = f"{show_size(pin.disk_bytes)} on disk" if pin.on_disk else f"not on disk{again}"
     yield "Size", f"{show_size(pin.memory_bytes)} in memory, {disk}"
     today = show_seconds(pin.saved_seconds_today)
     hits = "1 hit" if pin.hits == 1 else f"{pin.hits:,} hits"

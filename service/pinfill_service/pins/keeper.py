@@ -158,9 +158,7 @@ class Keeper:
                 self._shelf.settle(pin, "cold", None)
             elif pin.reformed:
                 pin.on_disk = False
-                self._shelf.set(
-                    pin, "stale", "Its tools were kept in another form, and read otherwise now. Refresh it."
-                )
+                self._shelf.set(pin, "stale", "Its tools were pinned in another form than requests have. Refresh it.")
             else:
                 pin.on_disk = False
                 self._shelf.set(pin, "queued", "Not all of it was on disk.")

@@ -2715,8 +2715,8 @@ mit Cache: {}</translation>
    <translation>Er konnte nicht ausgewertet werden und ist deshalb nicht verwendbar. Frischen Sie ihn auf oder heften Sie ihn noch einmal an.</translation>
   </message>
   <message>
-   <source>It is not what its files hold, or was made for another model. Refresh it.</source>
-   <translation>Er entspricht nicht mehr seinen Dateien oder wurde für ein anderes Modell gemacht. Frischen Sie ihn auf.</translation>
+   <source>It is not what its files hold, was made for another model, or is read otherwise now. Refresh it.</source>
+   <translation>Er entspricht nicht mehr seinen Dateien, wurde für ein anderes Modell gemacht oder wird jetzt anders gelesen. Frischen Sie ihn auf.</translation>
   </message>
   <message>
    <source>Memory is short, so less is cached until there is more. Close other programs.</source>
@@ -2725,6 +2725,10 @@ mit Cache: {}</translation>
   <message>
    <source>Memory is too short for that. Close other programs, or choose a smaller model.</source>
    <translation>Dafür reicht der Speicher nicht. Schließen Sie andere Programme oder wählen Sie ein kleineres Modell.</translation>
+  </message>
+  <message>
+   <source>No answer came. Look into the log, and report it with the text below.</source>
+   <translation>Es kam keine Antwort. Sehen Sie ins Protokoll und melden Sie es mit dem Text unten.</translation>
   </message>
   <message>
    <source>No model is loaded. Load one on the Models page.</source>
@@ -2737,6 +2741,10 @@ mit Cache: {}</translation>
   <message>
    <source>Nothing else here can run it, or the settings ask for that.</source>
    <translation>Nichts anderes hier kann es ausführen, oder die Einstellungen verlangen es so.</translation>
+  </message>
+  <message>
+   <source>Nothing of the second request came from the cache. Please report this.</source>
+   <translation>Von der zweiten Anfrage kam nichts aus dem Cache. Bitte melden Sie das.</translation>
   </message>
   <message>
    <source>Other machines may use the service only with a key. Take no_key out of settings.toml.</source>
@@ -2775,8 +2783,16 @@ mit Cache: {}</translation>
    <translation>Das ist zu lang für den Kontext des Modells. Kürzen Sie es oder laden Sie ein Modell mit längerem Kontext.</translation>
   </message>
   <message>
+   <source>The NPU has no driver. Install the one of its vendor.</source>
+   <translation>Die NPU hat keinen Treiber. Installieren Sie den ihres Herstellers.</translation>
+  </message>
+  <message>
    <source>The answer could not be held to its form. Simplify the schema, or ask again.</source>
    <translation>Die Antwort konnte nicht in ihrer Form gehalten werden. Vereinfachen Sie das Schema oder fragen Sie noch einmal.</translation>
+  </message>
+  <message>
+   <source>The answer from the cache differs from that of a cold run. Please report this.</source>
+   <translation>Die Antwort aus dem Cache ist eine andere als ohne Cache. Bitte melden Sie das.</translation>
   </message>
   <message>
    <source>The disk is full. Free some space, then try again.</source>
@@ -2959,8 +2975,40 @@ mit Cache: {}</translation>
    <translation>Was auf {} antwortet, ist nicht Pinfill oder eine andere Version davon. Starten Sie den Dienst neu.</translation>
   </message>
   <message>
+   <source>What this machine has could not be found out. Look into the log, and report it.</source>
+   <translation>Was dieser Rechner hat, ließ sich nicht feststellen. Sehen Sie ins Protokoll und melden Sie es.</translation>
+  </message>
+  <message>
    <source>What was kept of requests could not be deleted. Restart the service, and try again.</source>
    <translation>Was von Anfragen behalten wurde, konnte nicht gelöscht werden. Starten Sie den Dienst neu und versuchen Sie es noch einmal.</translation>
+  </message>
+  <message>
+   <source>You may not use the NPU. Become a member of the group that its device belongs to.</source>
+   <translation>Sie dürfen die NPU nicht verwenden. Werden Sie Mitglied der Gruppe, der ihr Gerät gehört.</translation>
+  </message>
+  <message>
+   <source>cannot be read</source>
+   <translation>lässt sich nicht lesen</translation>
+  </message>
+  <message>
+   <source>is a link</source>
+   <translation>ist eine Verknüpfung</translation>
+  </message>
+  <message>
+   <source>is hidden</source>
+   <translation>ist versteckt</translation>
+  </message>
+  <message>
+   <source>is of a kind that is not read</source>
+   <translation>ist von einer Art, die nicht gelesen wird</translation>
+  </message>
+  <message>
+   <source>is too large</source>
+   <translation>ist zu groß</translation>
+  </message>
+  <message>
+   <source>was there before</source>
+   <translation>kam schon vor</translation>
   </message>
   <message>
    <source>{} Details: {}</source>

@@ -2715,8 +2715,8 @@ with it: {}</source>
    <translation>它未能预填充，因此无法使用。请刷新它，或重新固定。</translation>
   </message>
   <message>
-   <source>It is not what its files hold, or was made for another model. Refresh it.</source>
-   <translation>它与其文件的内容不符，或是为其他模型创建的。请刷新它。</translation>
+   <source>It is not what its files hold, was made for another model, or is read otherwise now. Refresh it.</source>
+   <translation>它与其文件的内容不符、是为其他模型创建的，或现在的读法已不同。请刷新它。</translation>
   </message>
   <message>
    <source>Memory is short, so less is cached until there is more. Close other programs.</source>
@@ -2725,6 +2725,10 @@ with it: {}</source>
   <message>
    <source>Memory is too short for that. Close other programs, or choose a smaller model.</source>
    <translation>内存不足以完成此操作。请关闭其他程序，或选择较小的模型。</translation>
+  </message>
+  <message>
+   <source>No answer came. Look into the log, and report it with the text below.</source>
+   <translation>没有得到回答。请查看日志，并附上下面的文本报告此问题。</translation>
   </message>
   <message>
    <source>No model is loaded. Load one on the Models page.</source>
@@ -2737,6 +2741,10 @@ with it: {}</source>
   <message>
    <source>Nothing else here can run it, or the settings ask for that.</source>
    <translation>这里没有其他设备可以运行它，或者设置要求如此。</translation>
+  </message>
+  <message>
+   <source>Nothing of the second request came from the cache. Please report this.</source>
+   <translation>第二个请求没有任何部分来自缓存。请报告此问题。</translation>
   </message>
   <message>
    <source>Other machines may use the service only with a key. Take no_key out of settings.toml.</source>
@@ -2775,8 +2783,16 @@ with it: {}</source>
    <translation>这对模型的上下文来说太长。请缩短内容，或加载上下文更长的模型。</translation>
   </message>
   <message>
+   <source>The NPU has no driver. Install the one of its vendor.</source>
+   <translation>NPU 没有驱动程序。请安装其厂商提供的驱动程序。</translation>
+  </message>
+  <message>
    <source>The answer could not be held to its form. Simplify the schema, or ask again.</source>
    <translation>无法使回答保持规定的格式。请简化模式，或再次提问。</translation>
+  </message>
+  <message>
+   <source>The answer from the cache differs from that of a cold run. Please report this.</source>
+   <translation>来自缓存的回答与不使用缓存的回答不同。请报告此问题。</translation>
   </message>
   <message>
    <source>The disk is full. Free some space, then try again.</source>
@@ -2959,8 +2975,40 @@ with it: {}</source>
    <translation>{} 上应答的不是 Pinfill，或是它的另一个版本。请重启服务。</translation>
   </message>
   <message>
+   <source>What this machine has could not be found out. Look into the log, and report it.</source>
+   <translation>无法查明本机的配置。请查看日志并报告此问题。</translation>
+  </message>
+  <message>
    <source>What was kept of requests could not be deleted. Restart the service, and try again.</source>
    <translation>无法删除为请求保留的内容。请重启服务，然后重试。</translation>
+  </message>
+  <message>
+   <source>You may not use the NPU. Become a member of the group that its device belongs to.</source>
+   <translation>您无权使用 NPU。请加入其设备所属的用户组。</translation>
+  </message>
+  <message>
+   <source>cannot be read</source>
+   <translation>无法读取</translation>
+  </message>
+  <message>
+   <source>is a link</source>
+   <translation>是链接</translation>
+  </message>
+  <message>
+   <source>is hidden</source>
+   <translation>是隐藏的</translation>
+  </message>
+  <message>
+   <source>is of a kind that is not read</source>
+   <translation>属于不支持读取的类型</translation>
+  </message>
+  <message>
+   <source>is too large</source>
+   <translation>太大</translation>
+  </message>
+  <message>
+   <source>was there before</source>
+   <translation>之前已出现过</translation>
   </message>
   <message>
    <source>{} Details: {}</source>

@@ -125,7 +125,7 @@ def test_a_header_is_read_without_an_object_for_each_of_its_texts(tmp_path: Path
     finally:
         tracemalloc.stop()
 
-    assert peak < count  # bytes: less than one a text
+    assert peak < 10 * count  # bytes; an object would have 50, and other threads of this process allocate too
     assert len(file.require("tokenizer.ggml.tokens")) == count
 
 

@@ -91,7 +91,7 @@ async def test_tools_without_a_conversation_are_refused(tmp_path: Path) -> None:
         await service.pin("agent", messages=SYSTEM)
         for path, body in (("/pins", {"name": "raw", "raw_text": "Once"}), ("/pins/agent/refresh", {})):
             _, message = await service.error("POST", path, 400, tools=CHAT, **body)
-            assert "tools go with text or messages" in message
+            assert "tools go with text, messages or body" in message
 
 
 async def test_a_request_is_told_the_place_among_its_own_tools(tmp_path: Path) -> None:

@@ -124,6 +124,17 @@ class CacheMemory:
                 return
             self._free_memory(leaf, excess)
 
+    def give_back_unused(self) -> None:
+        """Gives memory that nothing holds back to the system, which touching it again costs: for quiet times."""
+        for slot in self._idle():
+            if self._dead_tokens(slot):  # of others only what a graph returned would go, which is in use
+                self._kv.discard_dead(slot.index)
+        self._kv.pool.trim(0)
+
+    def _dead_tokens(self, slot: SlotRecord) -> int:
+        """Positions behind the cursor whose memory is still there."""
+        return self._kv.touched(slot.index) - self._kv.length(slot.index)
+
     def _free_memory(self, leaf: Node, excess: int) -> None:
         """Takes an entry's end out of memory: what a file holds stays there, anything else is forgotten."""
         if leaf.disk is None:
@@ -261,17 +272,17 @@ class CacheMemory:
     # -- numbers -------------------------------------------------------------------------------------------------
 
     def stats(self) -> CacheStats:
-        kv, entries, tokens = self._kv, 0, 0
-        evictable = kv.pool.bytes_free
+        kv, entries, tokens, evictable = self._kv, 0, 0, 0
         for node in self.tree.nodes():
             entries += not node.children
             tokens += len(node.tokens)
             if not node.is_protected:
                 evictable += len(node.tokens) * kv.bytes_per_token * (len(node.slots) + (node.span is not None))
                 evictable += kv.state_bytes * _holds_state(node)
-        evictable += sum(kv.touched(s.index) - kv.length(s.index) for s in self._idle()) * kv.bytes_per_token
+        unused = kv.pool.bytes_free + sum(self._dead_tokens(slot) for slot in self._idle()) * kv.bytes_per_token
         total = kv.resident_bytes + kv.pool.bytes_used + kv.pool.bytes_free + self._checkpoint_bytes()
-        return CacheStats(entries, tokens, total, total - evictable, self._evictions, self._mismatches)
+        protected = total - evictable - unused
+        return CacheStats(entries, tokens, total, protected, evictable, self._evictions, self._mismatches)
 
 
 def _holds_state(node: Node) -> bool:

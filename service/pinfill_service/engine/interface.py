@@ -210,7 +210,10 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """One consistent look at the engine. Bytes are all the memory that KV takes; evictable + protected == total."""
+    """One consistent look at the engine. Bytes are the memory that KV takes: protected + evictable + unused == total.
+
+    Nothing holds what is unused: an idle engine gives it back to the system.
+    """
 
     running: int
     waiting: int
@@ -220,6 +223,7 @@ class EngineStats:
     total_bytes: int
     protected_bytes: int
     evictable_bytes: int
+    unused_bytes: int
     budget_bytes: int
     prompt_tokens_cached_total: int
     prompt_tokens_processed_total: int

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 # Replies are evaluated again (Worker.settle) once nobody asked for anything this long.
 SETTLE_AFTER_SECONDS = 0.5
-# An idle engine looks this often whether the system needs memory back.
+# An idle engine looks this often whether the system needs memory back, and gives back what has been of no use so long.
 _LOOK_SECONDS = 5.0
 # How long a question waits for a chunk to end before it is answered with what was known last.
 _STATS_WAIT_SECONDS = 0.25
@@ -203,6 +203,8 @@ class OnnxEngine:
         if self._seconds_to_look() <= 0:
             self._looked = self._clock()
             self._worker.cache.enforce_budget()
+            if not arrived and not self._worker.has_work and self._looked - self._idle_since >= _LOOK_SECONDS:
+                self._worker.cache.give_back_unused()
         for sequence in arrived:
             self._worker.add(sequence)
         self._run_calls(calls)

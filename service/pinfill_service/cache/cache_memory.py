@@ -161,13 +161,17 @@ class CacheMemory:
         self._kv.discard_dead(slot.index)
 
     def _drop_copy(self, but: SlotRecord | None = None) -> bool:
-        """Cuts off what is held elsewhere too, which loses nothing, from the idle slot longest unused that ends so."""
+        """Cuts off what is held elsewhere too, which loses nothing, from the idle slot longest unused that ends so.
+
+        Slot `but` is about to be overwritten: what only it holds beside another one is not held elsewhere.
+        """
+        others = () if but is None else (but.index,)
         idle = [slot for slot in self._idle() if slot is not but and self._kv.touched(slot.index)]
-        copies = [slot for slot in idle if slot.needed_length < max(slot.shared_length, 1)]
+        copies = [slot for slot in idle if slot.needed_length(*others) < max(slot.shared_length, 1)]
         if not copies:
             return False
         slot = min(copies, key=lambda slot: slot.last_used)
-        if not (keep := slot.needed_length):
+        if not (keep := slot.needed_length(*others)):
             self._forget(slot)
             return True
         assert slot.node is not None

@@ -14,12 +14,17 @@ MIN_MEASURED_TOKENS, _WHOLE_CHUNK = 32, 128
 
 
 class PrefillCost:
-    """Seconds to prefill tokens at a depth. Depth matters: attention grows with what stands before."""
+    """Seconds to prefill tokens at a depth. Depth matters: attention grows with what stands before.
+
+    Invariant: a token never costs less than one before it. Measurements say otherwise only while something else keeps
+    the machine busy, and that must not make a prefix worth more than a longer one.
+    """
 
     def __init__(self) -> None:
         self._seconds_per_token: dict[int, float] = {}
         self._measurements: Counter[int] = Counter()
         self._guess = _GUESS
+        self._curve: dict[int, float] = {}  # of the buckets; replaced, never changed
 
     def measured(self, start: int, count: int, seconds: float) -> None:
         """`count` tokens behind the first `start` took `seconds`."""
@@ -32,13 +37,15 @@ class PrefillCost:
         old = self._seconds_per_token.get(bucket, new)
         self._measurements[bucket] += 1
         self._seconds_per_token[bucket] = old + max(_WEIGHT, 1 / self._measurements[bucket]) * (new - old)
+        self._curve = self._rising()
 
     def per_token(self, depth: int) -> float:
         """Seconds a token costs behind `depth` others: of the nearest depth that was measured."""
-        if not self._seconds_per_token:
+        curve = self._curve
+        if not curve:
             return self._guess
         bucket = depth // BUCKET_TOKENS
-        return self._seconds_per_token[min(self._seconds_per_token, key=lambda known: (abs(known - bucket), known))]
+        return curve[min(curve, key=lambda known: (abs(known - bucket), known))]
 
     def seconds(self, start: int, end: int) -> float:
         """Seconds to prefill positions [start, end)."""
@@ -48,3 +55,16 @@ class PrefillCost:
             total += (stop - position) * self.per_token(position)
             position = stop
         return total
+
+    def _rising(self) -> dict[int, float]:
+        """The curve nearest to what was measured that never falls (isotonic regression by pooling of neighbours)."""
+        pools: list[tuple[list[int], float, float]] = []  # buckets, their weight, their mean
+        for bucket in sorted(self._seconds_per_token):
+            buckets, weight = [bucket], min(float(self._measurements[bucket]), 1 / _WEIGHT)
+            mean = self._seconds_per_token[bucket]
+            while pools and pools[-1][2] > mean:
+                before, other, higher = pools.pop()
+                buckets, mean = before + buckets, (weight * mean + other * higher) / (weight + other)
+                weight += other
+            pools.append((buckets, weight, mean))
+        return {bucket: mean for buckets, _, mean in pools for bucket in buckets}

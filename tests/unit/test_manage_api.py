@@ -57,6 +57,17 @@ async def test_a_pin_from_start_to_end(tmp_path: Path) -> None:
         assert (await service.get("/pins"))["pins"] == []
 
 
+async def test_what_a_pin_costs_is_said_once_it_was_measured_at_its_depth(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        assert (await service.pin("rubric", text=RUBRIC))["prefill_seconds"] is None
+        service.engine.cost.measured(0, 512, 5.12)
+        service.engine.cost.measured(4096, 512, 512.0)
+        pin = await service.get("/pins/rubric")
+        assert pin["prefill_seconds"] == pytest.approx(pin["tokens"] * 0.01)
+        gone = await service.ask("DELETE", "/pins/rubric")
+        assert gone["prefill_seconds"] == pin["prefill_seconds"]
+
+
 async def test_pins_come_back_after_a_restart(tmp_path: Path) -> None:
     files: set[tuple[int, ...]] = set()
     async with managed(tmp_path, FakeEngine(Reply([5]), files=files)) as service:

@@ -17,20 +17,20 @@ class PrefillCost:
     """Seconds to prefill tokens at a depth. Depth matters: attention grows with what stands before.
 
     Invariant: a token never costs less than one before it. Measurements say otherwise only while something else keeps
-    the machine busy, and that must not make a prefix worth more than a longer one.
+    the machine busy, and that must not make a prefix worth more than a longer one. Any thread may ask what is known.
     """
 
     def __init__(self) -> None:
         self._seconds_per_token: dict[int, float] = {}
         self._measurements: Counter[int] = Counter()
-        self._guess = _GUESS
+        self._of_short_chunks: float | None = None
         self._curve: dict[int, float] = {}  # of the buckets; replaced, never changed
 
     def measured(self, start: int, count: int, seconds: float) -> None:
         """`count` tokens behind the first `start` took `seconds`."""
         if count < _WHOLE_CHUNK:
             if count >= MIN_MEASURED_TOKENS:
-                self._guess = seconds / count
+                self._of_short_chunks = seconds / count
             return
         bucket = (start + count // 2) // BUCKET_TOKENS
         new = seconds / count
@@ -43,7 +43,7 @@ class PrefillCost:
         """Seconds a token costs behind `depth` others: of the nearest depth that was measured."""
         curve = self._curve
         if not curve:
-            return self._guess
+            return _GUESS if self._of_short_chunks is None else self._of_short_chunks
         bucket = depth // BUCKET_TOKENS
         return curve[min(curve, key=lambda known: (abs(known - bucket), known))]
 
@@ -55,6 +55,11 @@ class PrefillCost:
             total += (stop - position) * self.per_token(position)
             position = stop
         return total
+
+    def measured_seconds(self, start: int, end: int) -> float | None:
+        """The same, to be told to people: None until anything was measured."""
+        is_known = bool(self._curve) or self._of_short_chunks is not None
+        return self.seconds(start, end) if is_known else None
 
     def _rising(self) -> dict[int, float]:
         """The curve nearest to what was measured that never falls (isotonic regression by pooling of neighbours)."""

@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from pinfill_service.cache.prefill_cost import PrefillCost
+
 FinishReason = Literal["stop", "length", "cancelled"]
 
 
@@ -331,6 +333,11 @@ class Engine(Protocol):
 
     @property
     def prefixes(self) -> Prefixes: ...
+
+    @property
+    def cost(self) -> PrefillCost:
+        """What prefill costs with this model, as far as it was measured."""
+        ...
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         """Queues a request and returns its id. `on_event` is called on the engine thread and must not block.

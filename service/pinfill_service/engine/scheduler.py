@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.constraint import make_constraint
 from pinfill_service.engine.interface import (
     ContextLengthError,
@@ -79,6 +80,10 @@ class OnnxEngine:
     @property
     def model(self) -> ModelInfo:
         return self._model
+
+    @property
+    def cost(self) -> PrefillCost:
+        return self._worker.cost
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         prompt = np.array(request.prompt, np.int32)

@@ -86,6 +86,21 @@ def test_what_a_busy_machine_slows_down_is_worth_no_more_than_what_is_longer(tim
     assert fastest * 0.999 <= curve[0] <= curve[-1] <= slowest * 1.001
 
 
+def test_what_an_earlier_run_learned_holds_until_it_is_measured_and_is_soon_forgotten_then() -> None:
+    before, cost = PrefillCost(), PrefillCost()
+    for bucket in range(3):
+        before.measured(bucket * BUCKET_TOKENS, 512, 512 * (bucket + 1))
+    cost.measured(0, 512, 512 * 0.5)
+    cost.remember(before.learned)
+    assert [cost.per_token(bucket * BUCKET_TOKENS) for bucket in range(3)] == [0.5, 2, 3]
+    assert cost.measured_seconds(0, 2 * BUCKET_TOKENS) == pytest.approx(2.5 * BUCKET_TOKENS)
+    for _ in range(9):
+        cost.measured(2 * BUCKET_TOKENS, 512, 512 * 7)
+    assert cost.per_token(2 * BUCKET_TOKENS) == pytest.approx(6, rel=0.05), (
+        "three of twelve measurements were the old one"
+    )
+
+
 def test_measurements_that_rise_are_the_curve() -> None:
     cost = PrefillCost()
     for bucket in (2, 0, 1):

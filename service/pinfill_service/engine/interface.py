@@ -208,6 +208,7 @@ class ModelInfo:
     kv_bytes_per_token: int
     provider: str
     provider_note: str
+    runtime: str = ""  # what its speed depends on: onnxruntime's version, provider, processor and threads
 
 
 @dataclass(frozen=True, slots=True)

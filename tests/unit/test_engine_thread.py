@@ -182,6 +182,7 @@ def test_an_idle_engine_gives_back_what_nothing_holds(rig: Rig, monkeypatch: pyt
     before = rig.engine.stats()
     assert before.unused_bytes > 0
     monkeypatch.setattr(scheduler, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(scheduler, "_GIVE_BACK_AFTER_SECONDS", 0.0)
     end = time.monotonic() + WAIT
     while rig.engine.stats().unused_bytes:
         assert time.monotonic() < end

@@ -25,7 +25,7 @@ class MemoryUse(Schema):
     """Memory for KV: `pinned` or in use, `cached` by entries that may be evicted; `free` is what the budget leaves.
 
     `used` is all the memory that KV takes. That is more than pinned + cached until what nothing holds any more, which
-    counts as free, has gone back to the system: after some seconds in which nobody asked for anything.
+    counts as free, has gone back to the system: after a minute in which nobody asked for anything.
     """
 
     pinned_bytes: int

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from pinfill_service.application import create_app
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.interface import Event, GenerationRequest, Started, Token
 from pinfill_service.engine.loading import load_engine
 from pinfill_service.engine.scheduler import OnnxEngine
@@ -173,12 +174,40 @@ async def test_with_the_rule_off_the_header_costs_all_of_it(
     assert engine.seen[1].cached < 0.05 * len(engine.seen[1].ids)
 
 
+class GivenTimes(PrefillCost):
+    """Measures what the test says that a token takes behind others, whatever else this machine does."""
+
+    def __init__(self, seconds: Callable[[int], float]) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def measured(self, start: int, count: int, seconds: float) -> None:
+        super().measured(start, count, count * self._seconds(start))
+
+
+LOADS: dict[str, Callable[[int], float]] = {
+    "even": lambda depth: 0.001,
+    "as attention grows": lambda depth: 0.001 + depth * 1e-6,
+    "busy while short prompts ran": lambda depth: 1 / (1000 + depth),
+}
+
+
+@pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize(("name", "main", "sides"), [("qwen-code-turns", 0, [1]), ("opencode-turns", 1, [0])])
 async def test_side_calls_leave_the_main_prefix_where_memory_is_short(
-    name: str, main: int, sides: list[int], model: LoadedModel, service: tuple[httpx.AsyncClient, WatchedEngine]
+    name: str,
+    main: int,
+    sides: list[int],
+    load: str,
+    model: LoadedModel,
+    service: tuple[httpx.AsyncClient, WatchedEngine],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Room for the main prompt and a tenth of it: titles before it, notes after it, then it comes again."""
     http, engine = service
+    cost = GivenTimes(LOADS[load])
+    monkeypatch.setattr(engine._worker._machine, "cost", cost)
+    monkeypatch.setattr(engine._worker.cache, "_cost", cost)
     requests, prefixes = fixture(name), model.engine.prefixes
     await send(http, requests[main])
     tokens = len(engine.seen[0].ids)

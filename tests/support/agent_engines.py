@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.interface import (
     Engine,
     EngineStats,
@@ -84,6 +85,10 @@ class BriefEngine:
     @property
     def prefixes(self) -> Prefixes:
         return self._engine.prefixes
+
+    @property
+    def cost(self) -> PrefillCost:
+        return self._engine.cost
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         if not request.background:

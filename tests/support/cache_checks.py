@@ -41,5 +41,6 @@ def check_books(cache: PrefixCache, kv: FakeKv, *, damaged_files: bool = False) 
     marked = [node for node in cache.tree.nodes() if node.checkpoint is not None]
     assert all(node.checkpoint == path_tokens(node) for node in marked), "the state of other tokens"
     stats = cache.stats()
-    assert stats.protected_bytes + stats.evictable_bytes == stats.total_bytes
+    assert stats.protected_bytes + stats.evictable_bytes + stats.unused_bytes == stats.total_bytes
+    assert min(stats.protected_bytes, stats.evictable_bytes, stats.unused_bytes) >= 0
     assert stats.mismatches == 0 or damaged_files

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.interface import (
     ContextLengthError,
     DiskState,
@@ -237,6 +238,7 @@ class FakeEngine:
         self.refuse: EngineError | None = None
         self.crash: Exception | None = None
         self._model = ModelInfo(name, fingerprint, context_length, vocab_size, 1024, "fake", "")
+        self._cost = PrefillCost()
         self.prefixes = FakePrefixes(self._model.kv_bytes_per_token, files)
         self._ids = itertools.count(1)
         self._queue: queue.Queue[tuple[int, GenerationRequest, Callable[[Event], None]] | None] = queue.Queue()
@@ -250,6 +252,11 @@ class FakeEngine:
     @property
     def model(self) -> ModelInfo:
         return self._model
+
+    @property
+    def cost(self) -> PrefillCost:
+        """Nothing was measured, unless by the test."""
+        return self._cost
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         if self.crash is not None:

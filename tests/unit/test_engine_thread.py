@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from pinfill_service.engine import scheduler
 from pinfill_service.engine.interface import (
     ContextLengthError,
     EngineBusyError,
@@ -173,6 +174,22 @@ def test_a_reply_settles_once_nobody_asks(rig: Rig) -> None:
     _, second = rig.submit([*prompt, *listener.tokens, 9, 9], 2)
     assert second.done.wait(WAIT)
     assert second.last.timings.cached_tokens == 3 + 5  # type: ignore[union-attr]
+
+
+def test_an_idle_engine_gives_back_what_nothing_holds(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for prompt in ([1] * 100, [2] * 100, [3] * 20):
+        assert rig.submit(prompt, 1)[1].done.wait(WAIT)
+    before = rig.engine.stats()
+    assert before.unused_bytes > 0
+    monkeypatch.setattr(scheduler, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(scheduler, "_GIVE_BACK_AFTER_SECONDS", 0.0)
+    end = time.monotonic() + WAIT
+    while rig.engine.stats().unused_bytes:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    after = rig.engine.stats()
+    assert (after.entries, after.evictable_bytes) == (3, before.evictable_bytes)
+    assert after.total_bytes == before.total_bytes - before.unused_bytes
 
 
 def test_an_idle_engine_uses_no_cpu(rig: Rig) -> None:

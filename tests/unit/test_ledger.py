@@ -42,6 +42,40 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
+# -- what prefill costs ------------------------------------------------------------------------------------------------
+
+
+def test_what_prefill_costs_is_kept_apart_by_model_and_machine(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.keep_prefill_costs("f", "fast", {0: 0.001, 3: 0.002})
+        ledger.keep_prefill_costs("f", "slow", {0: 0.1})
+        ledger.keep_prefill_costs("g", "fast", {0: 0.5})
+        ledger.keep_prefill_costs("f", "fast", {1: 0.003})
+    with open_ledger(tmp_path) as ledger:
+        known = {("f", "fast"): {1: 0.003}, ("f", "slow"): {0: 0.1}, ("g", "fast"): {0: 0.5}}
+        assert ledger.prefill_costs() == known
+    later = NOW + (Limits().savings_days + 1) * DAY
+    with open_ledger(tmp_path, clock=lambda: later) as ledger:
+        ledger.keep_prefill_costs("h", "fast", {0: 0.001})
+        assert list(ledger.prefill_costs()) == [("h", "fast")], "nobody has measured the others for years"
+
+
+@pytest.mark.parametrize(
+    ("bucket", "seconds"),
+    [(-1, 0.1), (10**9, 0.1), ("x", 0.1), (0, 0.0), (0, -1.0), (0, 1e6), (0, math.inf), (0, "much"), (0, b"much")],
+)
+def test_what_no_machine_can_have_measured_is_ignored(tmp_path: Path, bucket: object, seconds: object) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.keep_prefill_costs("f", "machine", {1: 0.001})
+        ledger.keep_prefill_costs("g", "machine", {bucket: seconds})  # type: ignore[dict-item]
+        assert ledger.prefill_costs() == {("f", "machine"): {1: 0.001}}
+
+
+def test_a_cost_that_is_not_a_number_is_not_written_and_nothing_raises(ledger: Ledger) -> None:
+    ledger.keep_prefill_costs("f", "machine", {0: math.nan})
+    assert ledger.prefill_costs() == {}
+
+
 # -- pins --------------------------------------------------------------------------------------------------------------
 
 

@@ -58,6 +58,8 @@ def use_everything(ledger: Ledger) -> None:
     ledger.request("request-3")
     ledger.savings(100)
     ledger.pin_uses()
+    ledger.prefill_costs()
+    ledger.keep_prefill_costs("f" * 64, "machine", {0: 0.001})
     ledger.record(record(1000, pin="a"))
     ledger.keep_history(False)
     ledger.flush()
@@ -364,13 +366,25 @@ def test_an_older_file_is_brought_up_to_date_after_a_copy(tmp_path: Path, monkey
             assert ledger.pins.pins() == PINS
             assert ledger.savings(100).total.requests == 30
             ledger.record(record(100, prompt="since the copy"))
-    copy = tmp_path / "ledger.version-1.sqlite3"
+    copy = tmp_path / f"ledger.version-{len(MIGRATIONS)}.sqlite3"
     assert files_with(tmp_path, "since the copy") == [FILE]
     assert copy.stat().st_mode & 0o077 == 0 or os.name == "nt"
     copy.replace(tmp_path / FILE)
     with open_ledger(tmp_path, history=True) as ledger:
         assert ledger.pins.pins() == PINS
         assert ledger.request("request-100") is None
+
+
+def test_a_file_of_the_first_version_has_room_for_what_prefill_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_file, "MIGRATIONS", MIGRATIONS[:1])
+        fill(tmp_path)
+    with open_ledger(tmp_path, history=True) as ledger:
+        assert ledger.pins.pins() == PINS and ledger.prefill_costs() == {}
+        ledger.keep_prefill_costs("f", "machine", {0: 0.001})
+        assert ledger.prefill_costs() == {("f", "machine"): {0: 0.001}}
 
 
 def test_a_newer_file_is_refused_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pinfill_service.api import learned_costs
 from pinfill_service.api.schemas import manage
 from pinfill_service.engine.interface import EngineError
 from tests.support.asgi import Exchange
 from tests.support.client import AUTH, KEY, app_with, client_for
-from tests.support.fake_engine import FakeEngine, Gate, Reply, fake_entry_id
+from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply, fake_entry_id
 from tests.support.managed import V1, Managed, managed
 from tests.support.models import llama_text
 
@@ -55,6 +58,47 @@ async def test_a_pin_from_start_to_end(tmp_path: Path) -> None:
         assert gone["name"] == "grading" and gone["tokens"] > 0
         await service.events.wait("pin.state", name="grading", state=None)
         assert (await service.get("/pins"))["pins"] == []
+
+
+async def test_what_a_pin_costs_is_said_once_it_was_measured_at_its_depth(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        assert (await service.pin("rubric", text=RUBRIC))["prefill_seconds"] is None
+        service.engine.cost.measured(0, 512, 5.12)
+        service.engine.cost.measured(4096, 512, 512.0)
+        pin = await service.get("/pins/rubric")
+        assert pin["prefill_seconds"] == pytest.approx(pin["tokens"] * 0.01)
+        gone = await service.ask("DELETE", "/pins/rubric")
+        assert gone["prefill_seconds"] == pin["prefill_seconds"]
+
+
+async def test_what_prefill_costs_is_known_after_a_restart(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        await service.pin("rubric", text=RUBRIC)
+        service.engine.cost.measured(0, 512, 5.12)
+    async with managed(tmp_path) as service:
+        pin = await service.get("/pins/rubric")
+        assert pin["prefill_seconds"] == pytest.approx(pin["tokens"] * 0.01)
+
+
+async def test_what_prefill_costs_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned_costs, "EVERY_SECONDS", 0.0)
+    async with managed(tmp_path) as service:
+        service.engine.cost.measured(0, 512, 5.12)
+        await service.chat("Hello")
+        await service.events.wait("request.finished")
+        end = time.monotonic() + LIMIT_SECONDS
+        while not learned_rows(tmp_path):
+            assert time.monotonic() < end
+            await asyncio.sleep(0.01)
+        assert learned_rows(tmp_path) == [(service.engine.model.fingerprint, "", 0, 0.01)]
+
+
+def learned_rows(home: Path) -> list[tuple[object, ...]]:
+    """What a killed service would leave."""
+    with closing(sqlite3.connect(home / "ledger.sqlite3")) as connection:
+        return connection.execute(
+            "SELECT fingerprint, runtime, bucket, seconds_per_token FROM prefill_costs"
+        ).fetchall()
 
 
 async def test_pins_come_back_after_a_restart(tmp_path: Path) -> None:

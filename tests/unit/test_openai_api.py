@@ -640,7 +640,7 @@ async def test_metrics(app: FastAPI) -> None:
     lines = response.text.splitlines()
     assert "pinfill_prompt_tokens_cached_total 7.0" in lines and "pinfill_saved_seconds_total 1.5" in lines
     names = {line.split("{")[0].split()[0] for line in lines if not line.startswith("#")}
-    assert len(names) == 18 and all(name.startswith("pinfill_") for name in names)
+    assert "pinfill_unused_bytes" in names and len(names) == 19 and all(name.startswith("pinfill_") for name in names)
 
 
 @pytest.mark.parametrize(

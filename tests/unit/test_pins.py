@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.interface import EngineError, Token, TokenLogprob
 from pinfill_service.loaded_model import LoadedModel
 from pinfill_service.pins import keeper
@@ -20,7 +21,7 @@ from pinfill_service.pins.errors import (
     UnknownPinError,
 )
 from pinfill_service.pins.manager import PinManager
-from pinfill_service.pins.pin import distinct_tokens
+from pinfill_service.pins.pin import Pin, distinct_tokens
 from tests.support.events import Events
 from tests.support.fake_engine import FakeEngine, Gate, Reply
 from tests.support.memory_book import MemoryBook
@@ -94,6 +95,20 @@ def test_a_pin_that_is_warm_is_in_memory_before_the_engine_is_asked(house: House
     house.warm("rubric")
     (status,) = house.pins.all(ask_engine=False)
     assert status.in_memory
+
+
+def test_what_is_left_of_a_prefill_is_what_the_rest_costs_at_the_speed_so_far() -> None:
+    cost = PrefillCost()
+    pin = Pin("a", RUBRIC, (), False, 0.0, "m", "f", 2048, state="prefilling", prefilling_since=100.0)
+    assert pin.seconds_left(101.0, None) is None and pin.seconds_left(101.0, cost) is None
+    cost.measured(0, 1024, 10.0)
+    cost.measured(1024, 1024, 30.0)
+    assert pin.seconds_left(100.0, cost) == pytest.approx(40)
+    pin.already_there = pin.done = 512
+    assert pin.seconds_left(100.0, cost) == pytest.approx(35), "what was cached costs nothing"
+    pin.done = 1024
+    assert pin.seconds_left(110.0, cost) == pytest.approx(60), "twice as slow as it was measured"
+    assert pin.seconds_left(110.0, None) == pytest.approx(20)
 
 
 def test_pinned_tokens_are_what_every_request_begins_with() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pinfill_service.cache.prefill_cost import PrefillCost
+from pinfill_service.cache.prefill_cost import BUCKET_TOKENS, PrefillCost
 from pinfill_service.engine.interface import Started
 from tests.support.fake_session import FakeWorker
 
@@ -71,6 +73,39 @@ def test_one_measurement_among_many_does_not_decide() -> None:
     for _ in range(30):
         cost.measured(0, 512, 2.0)
     assert cost.per_token(0) * 512 == pytest.approx(2.0, rel=0.05)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.floats(0.01, 100)), min_size=1, max_size=30))
+def test_what_a_busy_machine_slows_down_is_worth_no_more_than_what_is_longer(times: list[tuple[int, float]]) -> None:
+    cost = PrefillCost()
+    for bucket, seconds in times:
+        cost.measured(bucket * BUCKET_TOKENS, 512, seconds)
+    curve = [cost.per_token(bucket * BUCKET_TOKENS) for bucket in range(8)]
+    assert curve == sorted(curve)
+    slowest, fastest = (pick(seconds for _, seconds in times) / 512 for pick in (max, min))
+    assert fastest * 0.999 <= curve[0] <= curve[-1] <= slowest * 1.001
+
+
+def test_what_an_earlier_run_learned_holds_until_it_is_measured_and_is_soon_forgotten_then() -> None:
+    before, cost = PrefillCost(), PrefillCost()
+    for bucket in range(3):
+        before.measured(bucket * BUCKET_TOKENS, 512, 512 * (bucket + 1))
+    cost.measured(0, 512, 512 * 0.5)
+    cost.remember(before.learned)
+    assert [cost.per_token(bucket * BUCKET_TOKENS) for bucket in range(3)] == [0.5, 2, 3]
+    assert cost.measured_seconds(0, 2 * BUCKET_TOKENS) == pytest.approx(2.5 * BUCKET_TOKENS)
+    for _ in range(9):
+        cost.measured(2 * BUCKET_TOKENS, 512, 512 * 7)
+    assert cost.per_token(2 * BUCKET_TOKENS) == pytest.approx(6, rel=0.05), (
+        "three of twelve measurements were the old one"
+    )
+
+
+def test_measurements_that_rise_are_the_curve() -> None:
+    cost = PrefillCost()
+    for bucket in (2, 0, 1):
+        cost.measured(bucket * BUCKET_TOKENS, 512, 512 * (bucket + 1))
+    assert [cost.per_token(bucket * BUCKET_TOKENS) for bucket in range(3)] == [1, 2, 3]
 
 
 def test_short_chunks_are_a_guess_until_a_whole_one_was_measured() -> None:

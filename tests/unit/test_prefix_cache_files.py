@@ -206,3 +206,15 @@ def test_room_for_a_pin_is_not_made_by_emptying_the_slot_it_is_in() -> None:
     cache.cache.budget_bytes = 100 * cache.kv.bytes_per_token
     assert cache.ask(list(range(300, 360))) == 0
     assert cache.ask([*PROMPT, 7, 8]) == 100
+
+
+def test_room_for_the_end_of_a_slot_is_not_made_from_the_last_other_place_of_a_pin() -> None:
+    pin, other = [1] * 20, [9] * 64
+    made = Cache(slots=2)
+    for prompt in (other, [*pin, *[2] * 150], [3] * 30, pin):
+        made.ask(prompt)
+    assert made.cache.pin("", ids(pin))
+    made.cache.give_back_unused()
+    made.cache.budget_bytes = made.cache.held_bytes
+    assert made.ask([*other, 8, 8]) == len(other)  # where pin and more was
+    assert made.cache.tree.match("", ids(pin)).length == len(pin)

@@ -218,7 +218,14 @@ class CacheMachine(RuleBasedStateMachine):
     @rule()
     def evict_all(self) -> None:
         self.cache.evict_all()
-        assert self.cache.stats().evictable_bytes == 0
+        assert (self.cache.stats().evictable_bytes, self.cache.stats().unused_bytes) == (0, 0)
+
+    @rule()
+    def give_back_unused(self) -> None:
+        before = self.cache.stats()
+        self.cache.give_back_unused()
+        after = self.cache.stats()
+        assert (after.unused_bytes, after.total_bytes) == (0, before.total_bytes - before.unused_bytes)
 
     @invariant()
     def books_are_right(self) -> None:

@@ -399,8 +399,17 @@ def test_stats_add_up() -> None:
     fake.ask(B)
     stats = fake.worker.stats()
     assert stats.prompt_tokens_cached_total + stats.prompt_tokens_processed_total == len(A) + len(B)
-    assert stats.evictable_bytes + stats.protected_bytes == stats.total_bytes > 0
+    assert stats.evictable_bytes + stats.protected_bytes + stats.unused_bytes == stats.total_bytes > 0
     assert stats.generated_tokens_total == 8 and stats.running == stats.waiting == 0
+
+
+def test_what_a_longer_prompt_left_behind_in_a_slot_is_no_entrys() -> None:
+    fake = FakeWorker(slots=1)
+    fake.ask([*range(90)], 1)
+    fake.ask([91] * 20, 1)
+    stats, per_token = fake.worker.stats(), fake.kv.bytes_per_token
+    assert stats.entries == 2 and stats.evictable_bytes == (90 + 20) * per_token
+    assert stats.unused_bytes == (90 - 20) * per_token and stats.protected_bytes == 0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pinfill_service.api.learned_costs import LearnedCosts
 from pinfill_service.api.schemas.manage import (
     Finding,
     Problem,
@@ -38,6 +39,7 @@ class Kept:
         self._settings = settings
         self._ledger = Ledger.open(home, history=settings.history)
         self.pins = PinManager(self._ledger.pins, publish, kv_home=home / "kv", keeps_sessions=self._keeps_all_files)
+        self._costs = LearnedCosts(self._ledger)
         self._loaded: LoadedModel | None = None
         self._sessions = SessionKeeper(self._engine, self._keeps_sessions)
 
@@ -45,6 +47,7 @@ class Kept:
 
     def attach(self, loaded: LoadedModel) -> None:
         self._loaded = loaded
+        self._costs.tell(loaded.engine)
         self.pins.attach(loaded)
 
     def detach(self) -> None:
@@ -54,6 +57,7 @@ class Kept:
 
     def farewell(self, loaded: LoadedModel) -> None:
         self._sessions.keep(loaded.engine)
+        self._costs.keep(loaded.engine)
 
     def close(self) -> None:
         """When the model is closed and nothing more is recorded."""
@@ -100,6 +104,9 @@ class Kept:
                 reply=prompt.reply_text,
             )
         )
+        engine = self._engine()
+        if engine is not None:
+            self._costs.keep_now_and_then(engine)
 
     def requests(self, limit: int, before: str | None) -> Requests:
         page = self._ledger.requests(limit, before)

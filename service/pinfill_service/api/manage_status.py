@@ -107,7 +107,7 @@ def _memory(stats: EngineStats) -> MemoryUse:
         pinned_bytes=stats.protected_bytes,
         cached_bytes=stats.evictable_bytes,
         used_bytes=stats.total_bytes,
-        free_bytes=max(0, stats.budget_bytes - stats.total_bytes),
+        free_bytes=max(0, stats.budget_bytes - stats.protected_bytes - stats.evictable_bytes),
         budget_bytes=stats.budget_bytes,
     )
 

@@ -25,6 +25,7 @@ _GAUGES = {
     "total_bytes": "Bytes of cached KV",
     "protected_bytes": "Bytes of KV that is pinned or in use",
     "evictable_bytes": "Bytes of KV that may be evicted",
+    "unused_bytes": "Bytes that held KV and wait for the next",
     "budget_bytes": "Bytes of KV that may be kept",
 }
 _COUNTERS = {

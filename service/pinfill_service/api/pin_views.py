@@ -5,7 +5,6 @@ from __future__ import annotations
 from pinfill_service.api.context import Application
 from pinfill_service.api.schemas.manage import Pin, Verification
 from pinfill_service.cache.ledger_records import PinUse
-from pinfill_service.engine.interface import EngineStats
 from pinfill_service.pins.pin import PinStatus
 
 
@@ -18,7 +17,7 @@ class PinViews:
         self._files = self._manager.kept_files()
         loaded = application.models.current
         self._model = loaded.engine.model if loaded is not None else None
-        self._stats = loaded.engine.stats() if loaded is not None else None
+        self._cost = loaded.engine.cost if loaded is not None else None
 
     def all(self) -> list[Pin]:
         assert self._application.kept is not None
@@ -58,7 +57,7 @@ class PinViews:
             saved_seconds=use.saved_seconds if use is not None else 0.0,
             saved_seconds_today=use.saved_seconds_today if use is not None else 0.0,
             last_used=use.last_used if use is not None else None,
-            prefill_seconds=prefill_seconds(self._stats, status.tokens),
+            prefill_seconds=self._cost.measured_seconds(0, status.tokens) if self._cost is not None and fits else None,
             verified=None
             if verified is None
             else Verification(
@@ -74,10 +73,3 @@ class PinViews:
             return 0, self._files.bytes_of(status.fingerprint, status.digest, status.tokens)
         size = status.tokens * self._model.kv_bytes_per_token
         return size if status.in_memory else 0, size if status.on_disk else 0
-
-
-def prefill_seconds(stats: EngineStats | None, tokens: int) -> float | None:
-    """What prefilling so many tokens costs at the speed so far; None before anything was prefilled."""
-    if stats is None or not stats.prompt_tokens_processed_total:
-        return None
-    return tokens * stats.prefill_seconds_total / stats.prompt_tokens_processed_total

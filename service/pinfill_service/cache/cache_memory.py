@@ -124,6 +124,17 @@ class CacheMemory:
                 return
             self._free_memory(leaf, excess)
 
+    def give_back_unused(self) -> None:
+        """Gives memory that nothing holds back to the system, which touching it again costs: for quiet times."""
+        for slot in self._idle():
+            if self._dead_tokens(slot):  # of others only what a graph returned would go, which is in use
+                self._kv.discard_dead(slot.index)
+        self._kv.pool.trim(0)
+
+    def _dead_tokens(self, slot: SlotRecord) -> int:
+        """Positions behind the cursor whose memory is still there."""
+        return self._kv.touched(slot.index) - self._kv.length(slot.index)
+
     def _free_memory(self, leaf: Node, excess: int) -> None:
         """Takes an entry's end out of memory: what a file holds stays there, anything else is forgotten."""
         if leaf.disk is None:
@@ -150,13 +161,17 @@ class CacheMemory:
         self._kv.discard_dead(slot.index)
 
     def _drop_copy(self, but: SlotRecord | None = None) -> bool:
-        """Cuts off what is held elsewhere too, which loses nothing, from the idle slot longest unused that ends so."""
+        """Cuts off what is held elsewhere too, which loses nothing, from the idle slot longest unused that ends so.
+
+        Slot `but` is about to be overwritten: what only it holds beside another one is not held elsewhere.
+        """
+        others = () if but is None else (but.index,)
         idle = [slot for slot in self._idle() if slot is not but and self._kv.touched(slot.index)]
-        copies = [slot for slot in idle if slot.needed_length < max(slot.shared_length, 1)]
+        copies = [slot for slot in idle if slot.needed_length(*others) < max(slot.shared_length, 1)]
         if not copies:
             return False
         slot = min(copies, key=lambda slot: slot.last_used)
-        if not (keep := slot.needed_length):
+        if not (keep := slot.needed_length(*others)):
             self._forget(slot)
             return True
         assert slot.node is not None
@@ -261,17 +276,17 @@ class CacheMemory:
     # -- numbers -------------------------------------------------------------------------------------------------
 
     def stats(self) -> CacheStats:
-        kv, entries, tokens = self._kv, 0, 0
-        evictable = kv.pool.bytes_free
+        kv, entries, tokens, evictable = self._kv, 0, 0, 0
         for node in self.tree.nodes():
             entries += not node.children
             tokens += len(node.tokens)
             if not node.is_protected:
                 evictable += len(node.tokens) * kv.bytes_per_token * (len(node.slots) + (node.span is not None))
                 evictable += kv.state_bytes * _holds_state(node)
-        evictable += sum(kv.touched(s.index) - kv.length(s.index) for s in self._idle()) * kv.bytes_per_token
+        unused = kv.pool.bytes_free + sum(self._dead_tokens(slot) for slot in self._idle()) * kv.bytes_per_token
         total = kv.resident_bytes + kv.pool.bytes_used + kv.pool.bytes_free + self._checkpoint_bytes()
-        return CacheStats(entries, tokens, total, total - evictable, self._evictions, self._mismatches)
+        protected = total - evictable - unused
+        return CacheStats(entries, tokens, total, protected, evictable, self._evictions, self._mismatches)
 
 
 def _holds_state(node: Node) -> bool:

@@ -93,15 +93,19 @@ class Evicted:
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """Counts of one moment; protected + evictable == total, which is all the memory that KV takes, used or not."""
+    """Counts of one moment; protected + evictable + unused == total, which is all the memory that KV takes.
+
+    `evictable_bytes` is what entries hold that nothing protects; nothing holds what is unused.
+    """
 
     entries: int
     tokens: int
     total_bytes: int
     protected_bytes: int
+    evictable_bytes: int
     evictions: int
     mismatches: int
 
     @property
-    def evictable_bytes(self) -> int:
-        return self.total_bytes - self.protected_bytes
+    def unused_bytes(self) -> int:
+        return self.total_bytes - self.protected_bytes - self.evictable_bytes

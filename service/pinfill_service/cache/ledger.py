@@ -6,8 +6,9 @@ which they stand, minus what it took to bring them back, and never less than not
     saved_seconds = max(0, PrefillCost.seconds(0, cached_tokens) - restore_seconds)
 
 PrefillCost is the curve measured on the whole chunks that are evaluated anyway: seconds a token for every 1,024 tokens
-of depth. The engine works it out when a request starts (`Started.saved_seconds`); the ledger only adds, and `pinfill
-bench` compares the sum with what clients measure. Sums are kept by local date, model and pin.
+of depth, kept here for the next start. The engine works savings out when a request starts (`Started.saved_seconds`);
+the ledger only adds, and `pinfill bench` compares the sum with what clients measure. Sums are kept by local date, model
+and pin.
 
 What is pinned is in the file, for it has to be prefilled again after a change of model. Of other prompts there is
 nothing but counts and labels, unless history is on: then prompt and reply, cut to a set length, and the doctor's words.
@@ -20,12 +21,13 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from pinfill_service.cache import ledger_history
+from pinfill_service.cache import ledger_costs, ledger_history
+from pinfill_service.cache.ledger_costs import MachineCosts
 from pinfill_service.cache.ledger_file import FILE_ERRORS, delete_copies, empty_log, reason, transaction
 from pinfill_service.cache.ledger_pins import LedgerPins
 from pinfill_service.cache.ledger_records import (
@@ -109,6 +111,20 @@ class Ledger:
         """What each pin did, by name; pins that served nothing are left out."""
         return self._look(lambda connection: ledger_history.pin_uses(connection, self._clock()), {})
 
+    def prefill_costs(self) -> MachineCosts:
+        """What earlier runs learned."""
+        return self._look(ledger_costs.load, {})
+
+    def keep_prefill_costs(self, fingerprint: str, runtime: str, costs: Mapping[int, float]) -> None:
+        """Of one model on one machine. Where it cannot be written it is lost, and `problem` tells."""
+
+        def keep(connection: sqlite3.Connection) -> None:
+            days = self._limits.savings_days
+            with transaction(connection):
+                ledger_costs.keep(connection, fingerprint, runtime, costs, self._clock(), days)
+
+        self._look(keep, None)
+
     def keep_history(self, on: bool) -> None:
         """Turns the history of texts on, or off: then those written are deleted. Raises LedgerError."""
         with self._history_lock:
@@ -159,7 +175,7 @@ class Ledger:
         try:
             return self._thread.ask(job)
         except FILE_ERRORS as error:
-            log.info("the ledger could not be read: %s", error)
+            log.info("the ledger could not be used: %s", error)
             return otherwise
 
     def _change(self, job: Callable[[sqlite3.Connection], None], failure: str) -> None:

@@ -6,6 +6,7 @@
 | pin_contents | what a pin holds: JSON, and the SHA-256 of that text |
 | pin_names | every pin that a row of days or requests speaks of, also when it is gone |
 | days | a local date, model and pin (NULL: no pin served): sums over requests |
+| prefill_costs | a model, what runs it, and a depth: seconds a token as last measured, see PrefillCost |
 | requests | a request; `prompt`, `reply` and the words of `finding` only while history is on |
 
 Pins have a `number` that stays when they are renamed, so that what they saved goes with them.
@@ -76,6 +77,16 @@ CREATE TABLE requests (
 CREATE INDEX requests_id ON requests (id);
 CREATE INDEX requests_at ON requests (at);
 """
+_VERSION_2 = """
+CREATE TABLE prefill_costs (
+    fingerprint TEXT NOT NULL,
+    runtime TEXT NOT NULL,
+    bucket INTEGER NOT NULL,
+    seconds_per_token REAL NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (fingerprint, runtime, bucket)
+);
+"""
 
 # Number n (from 1) makes a file of version n from one of version n - 1; 0 is an empty file. Append, never change.
-MIGRATIONS: tuple[str, ...] = (_VERSION_1,)
+MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2)

@@ -78,9 +78,9 @@ class Node:
     def in_memory(self) -> bool:
         return self.span is not None or bool(self.slots)
 
-    def is_only_in(self, slot: int) -> bool:
-        """Whether the slot is the one place where its KV is."""
-        return self.span is None and self.disk is None and self.slots == {slot}
+    def is_only_in(self, *slots: int) -> bool:
+        """Whether these slots, one of which holds it, are all the places where its KV is."""
+        return self.span is None and self.disk is None and self.slots <= set(slots)
 
     @property
     def is_protected(self) -> bool:

@@ -35,11 +35,10 @@ class SlotRecord:
             end = node.end
         return end
 
-    @property
-    def needed_length(self) -> int:
-        """Tokens up to the last one that only this slot holds; everything behind can be had from somewhere else."""
+    def needed_length(self, *others: int) -> int:
+        """Tokens up to the last one that only this slot, and `others`, hold; what is behind can be had elsewhere."""
         node = self.node
-        while node is not None and not node.is_only_in(self.index):
+        while node is not None and not node.is_only_in(self.index, *others):
             node = node.parent
         return 0 if node is None else node.end
 

@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from pinfill_service.cache.prefill_cost import PrefillCost
+
 FinishReason = Literal["stop", "length", "cancelled"]
 
 
@@ -206,11 +208,15 @@ class ModelInfo:
     kv_bytes_per_token: int
     provider: str
     provider_note: str
+    runtime: str = ""  # what its speed depends on: onnxruntime's version, provider, processor and threads
 
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """One consistent look at the engine. Bytes are all the memory that KV takes; evictable + protected == total."""
+    """One consistent look at the engine. Bytes are the memory that KV takes: protected + evictable + unused == total.
+
+    Nothing holds what is unused: an idle engine gives it back to the system.
+    """
 
     running: int
     waiting: int
@@ -220,6 +226,7 @@ class EngineStats:
     total_bytes: int
     protected_bytes: int
     evictable_bytes: int
+    unused_bytes: int
     budget_bytes: int
     prompt_tokens_cached_total: int
     prompt_tokens_processed_total: int
@@ -327,6 +334,11 @@ class Engine(Protocol):
 
     @property
     def prefixes(self) -> Prefixes: ...
+
+    @property
+    def cost(self) -> PrefillCost:
+        """What prefill costs with this model, as far as it was measured."""
+        ...
 
     def submit(self, request: GenerationRequest, on_event: Callable[[Event], None]) -> int:
         """Queues a request and returns its id. `on_event` is called on the engine thread and must not block.

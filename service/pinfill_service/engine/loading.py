@@ -54,6 +54,7 @@ def load_engine(folder: Path, name: str, settings: Settings, dtype: str | None =
         kv_bytes_per_token=bytes_per_token,
         provider=session.report.provider,
         provider_note=session.report.sentence,
+        runtime=f"{_runtime(session.report.provider)}, {settings.threads} threads",
     )
     worker = Worker(
         session,
@@ -85,8 +86,11 @@ def _open_files(worker: Worker, identity: Identity, call: Callable[[Callable[[],
 
 
 def _identity(model: ModelInfo, kv: KvSlots) -> Identity:
-    runtime = f"onnxruntime {load_onnxruntime().__version__}, {model.provider}, {processor()}"
-    return Identity(model.fingerprint, runtime, kv.layout)
+    return Identity(model.fingerprint, _runtime(model.provider), kv.layout)
+
+
+def _runtime(provider: str) -> str:
+    return f"onnxruntime {load_onnxruntime().__version__}, {provider}, {processor()}"
 
 
 def _choose_provider(layout: ModelLayout, settings: Settings) -> ProviderChoice:

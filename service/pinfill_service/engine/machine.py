@@ -69,6 +69,7 @@ class Machine:
             total_bytes=cache.total_bytes,
             protected_bytes=cache.protected_bytes,
             evictable_bytes=cache.evictable_bytes,
+            unused_bytes=cache.unused_bytes,
             budget_bytes=self.cache.budget_bytes,
             prompt_tokens_cached_total=totals.cached,
             prompt_tokens_processed_total=totals.processed,

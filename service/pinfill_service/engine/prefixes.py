@@ -160,7 +160,7 @@ class WorkerPrefixes:
                 in_use=entry.in_use,
                 hits=entry.hits,
                 idle_seconds=max(0.0, now - entry.last_used),
-                saves_seconds=self._worker.prefill_seconds(len(entry.token_ids)),
+                saves_seconds=self._worker.cost.seconds(0, len(entry.token_ids)),
                 token_ids=entry.token_ids.tolist(),
             )
             for entry in entries(self._cache.tree, self._worker.kv)

@@ -59,9 +59,9 @@ class Worker:
         """The namespace of unsalted prompts of this length."""
         return namespace("", long_rope=self._machine.needs_long_rope(tokens))
 
-    def prefill_seconds(self, tokens: int) -> float:
-        """What evaluating a prompt of this length costs here, as far as has been measured."""
-        return self._machine.cost.seconds(0, tokens)
+    @property
+    def cost(self) -> PrefillCost:
+        return self._machine.cost
 
     @property
     def has_work(self) -> bool:

@@ -40,12 +40,14 @@ class Keeper:
     def attach(self, loaded: LoadedModel) -> None:
         with self._shelf.lock:
             self.loaded, self.upkeep = loaded, Upkeep(loaded.engine)
+            self._shelf.cost = loaded.engine.cost
         self._jobs.put(lambda: self._adopt_all(loaded))
 
     def detach(self) -> None:
         """Returns once nothing here uses the engine any more."""
         with self._shelf.lock:
             current, self.loaded, self.upkeep = self.upkeep, None, None
+            self._shelf.cost = None
         if current is not None:
             current.stop()
         passed = threading.Event()

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from pinfill_service.api.schemas.manage import SourceFile
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.pins.content import PinContent, PinnedPrefix, common_length
 from pinfill_service.pins.kept_files import digest_of
 
@@ -65,12 +66,19 @@ class Pin:
         """These are its tokens now."""
         self.prefix, self.tokens, self.digest = prefix, len(prefix.token_ids), digest_of(prefix.token_ids)
 
-    def seconds_left(self, now: float) -> float | None:
-        """Until it is prefilled, at the speed so far; None when nothing can be said."""
-        evaluated = self.done - self.already_there
-        if self.state != "prefilling" or self.prefilling_since is None or evaluated <= 0:
+    def seconds_left(self, now: float, cost: PrefillCost | None) -> float | None:
+        """Until it is prefilled: what the rest costs, at the speed so far; None when nothing can be said."""
+        if self.state != "prefilling" or self.prefilling_since is None:
             return None
-        return (now - self.prefilling_since) / evaluated * (self.tokens - self.done)
+        left = cost.measured_seconds(self.done, self.tokens) if cost is not None else None
+        evaluated = self.done - self.already_there
+        if evaluated <= 0:
+            return left
+        past = cost.measured_seconds(self.already_there, self.done) if cost is not None else None
+        taken = now - self.prefilling_since
+        if left is None or not past:
+            return taken / evaluated * (self.tokens - self.done)
+        return taken / past * left
 
 
 @dataclass(frozen=True, slots=True)

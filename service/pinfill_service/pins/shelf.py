@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pydantic import BaseModel
 
 from pinfill_service.api.schemas.manage import PinProgressEvent, PinStateEvent
+from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.pins.book import PinBook, read, stored
 from pinfill_service.pins.content import PinnedPrefix, common_length
 from pinfill_service.pins.errors import PinExistsError, UnknownPinError
@@ -26,6 +27,7 @@ class Shelf:
     def __init__(self, book: PinBook, publish: Publish, clock: Callable[[], float] = time.time) -> None:
         self.lock = threading.RLock()
         self.clock, self.publish = clock, publish
+        self.cost: PrefillCost | None = None  # with the model that is loaded
         self._book = book
         self.pins = [read(line) for line in book.pins()]
 
@@ -142,7 +144,8 @@ class Shelf:
             if pin.prefix is not prefix or pin.state != "prefilling":
                 return
             pin.already_there, pin.done = cached, done
-            event = PinProgressEvent(name=pin.name, done=done, total=total, seconds_left=pin.seconds_left(self.clock()))
+            left = pin.seconds_left(self.clock(), self.cost)
+            event = PinProgressEvent(name=pin.name, done=done, total=total, seconds_left=left)
         self.publish("pin.progress", event)
 
     def _tell(self, pin: Pin, renamed_from: str | None = None) -> None:
@@ -155,10 +158,12 @@ class Shelf:
         with self.lock:
             now = self.clock()
             ids = [[] if pin.prefix is None else pin.prefix.token_ids for pin in self.pins]
-            return [_status(pin, position, ids, now) for position, pin in enumerate(self.pins)]
+            return [
+                _status(pin, position, ids, pin.seconds_left(now, self.cost)) for position, pin in enumerate(self.pins)
+            ]
 
 
-def _status(pin: Pin, position: int, ids: Sequence[list[int]], now: float) -> PinStatus:
+def _status(pin: Pin, position: int, ids: Sequence[list[int]], seconds_left: float | None) -> PinStatus:
     others = (common_length(ids[position], other) for at, other in enumerate(ids) if at != position)
     return PinStatus(
         name=pin.name,
@@ -174,7 +179,7 @@ def _status(pin: Pin, position: int, ids: Sequence[list[int]], now: float) -> Pi
         tokens=pin.tokens,
         shared_tokens=max(others, default=0),
         done=pin.done,
-        seconds_left=pin.seconds_left(now),
+        seconds_left=seconds_left,
         in_memory=pin.in_memory,
         on_disk=pin.on_disk,
         verified=pin.verified,

@@ -122,7 +122,7 @@ class Pin(Schema):
     saved_seconds: float
     saved_seconds_today: float
     last_used: float | None
-    prefill_seconds: float | None  # what it would cost to prefill it again
+    prefill_seconds: float | None  # what it would cost to prefill it again, once that was measured with this model
     verified: Verification | None
 
 

@@ -22,7 +22,11 @@ class LoadedModel(Schema):
 
 
 class MemoryUse(Schema):
-    """All the memory that KV takes: pinned (or in use) + cached == used; `free` is what the budget leaves."""
+    """Memory for KV: `pinned` or in use, `cached` by entries that may be evicted; `free` is what the budget leaves.
+
+    `used` is all the memory that KV takes. That is more than pinned + cached until what nothing holds any more, which
+    counts as free, has gone back to the system: after a minute in which nobody asked for anything.
+    """
 
     pinned_bytes: int
     cached_bytes: int

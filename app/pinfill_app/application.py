@@ -90,6 +90,7 @@ class PinfillApplication(QObject):
         self.supervisor.connected.connect(self.store.follow)
         self.supervisor.disconnected.connect(self.store.leave)
         self.store.progress_changed.connect(self._on_progress)
+        self.supervisor.state_changed.connect(lambda: self.store.set_stalled(self.supervisor.is_silent))
         self.supervisor.stopped.connect(self._on_stopped)
         self.updates.found.connect(self._on_newer_version)
 

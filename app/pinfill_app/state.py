@@ -112,6 +112,12 @@ class Store(QObject):
         ):
             changed.emit()
 
+    def set_stalled(self, stalled: bool) -> None:
+        """Whether nothing is heard of what runs, because the service does not answer."""
+        if self.running.is_stalled != stalled:
+            self.running.is_stalled = stalled
+            self.progress_changed.emit()
+
     def reload(self, *parts: Part) -> None:
         """Asks again for these parts, or for everything: after a change that no event tells of."""
         self._refresher.mark(*(parts or Part))

@@ -25,6 +25,8 @@ from pinfill_app.supervision_limits import Limits
 from pinfill_app.wording import how_it_ended
 from pinfill_service import __version__
 
+SAME_SECONDS = 2.0
+
 
 class _Wish(Enum):
     """What is to come after the service has ended."""
@@ -43,7 +45,8 @@ class _Version(BaseModel):
 class Supervisor(QObject):
     """One service: our child (`is_owner`), or one that was found running.
 
-    `state_changed` follows every change of `state` and `message`, which is for people: why it failed or restarts.
+    `state_changed` follows every change of `state`, `message`, which is for people (why it failed or restarts), and
+    `is_silent`: it could be asked, and has not answered for a while.
     `connected` carries (url, key) when a service can be asked, `disconnected` says that it cannot any more.
     `port_changed` carries (wanted, new, who has the wanted one or ""). `other_version_found` carries its version.
     `stopped` follows `stop`, when nothing of ours runs any more.
@@ -65,6 +68,8 @@ class Supervisor(QObject):
         self.state = ServiceState.STOPPED
         self.message = ""
         self.is_owner = False
+        self.is_silent = False
+        self.given_up_at = 0.0  # Unix time; by then one that stays silent counts as hung
         self.url = ""
         self.plan: Plan | None = None
         self._process: ServiceProcess | None = None
@@ -189,6 +194,7 @@ class Supervisor(QObject):
     # -- signs of life ---------------------------------------------------------------------------------------------
 
     def _on_answered(self) -> None:
+        self._set_silent(False)
         if self._is_connected or self.plan is None:
             return
         if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and running_service(self.plan.home) is None:
@@ -223,6 +229,23 @@ class Supervisor(QObject):
             self._set(ServiceState.LOADING)  # it has the folder, and loads its model before it answers
         elif self._is_connected and misses >= self._limits.misses:
             self._on_hung(self.tr("It did not answer {} times in a row.").format(misses))
+        elif self._is_connected and misses >= self._limits.silent:
+            self._expect_end(self._limits.misses - misses)
+
+    def _expect_end(self, misses: int) -> None:
+        """So many more may be missed. A time that was told stays as it is while it is about right."""
+        given_up_at = time.time() + misses * (self._limits.probe + self._limits.answer) / 1000
+        moved = abs(given_up_at - self.given_up_at) >= SAME_SECONDS
+        if moved:
+            self.given_up_at = given_up_at
+        if moved or not self.is_silent:
+            self.is_silent = True
+            self.state_changed.emit()
+
+    def _set_silent(self, silent: bool) -> None:
+        if self.is_silent != silent:
+            self.is_silent = silent
+            self.state_changed.emit()
 
     def _on_load_limit(self) -> None:
         self._on_hung(self.tr("It was not ready after {}.").format(units.duration(self._limits.load / 1000)))
@@ -294,7 +317,7 @@ class Supervisor(QObject):
             self._question.abort()
             self._question = None
         if self._is_connected:
-            self._is_connected = False
+            self._is_connected = self.is_silent = False  # a state follows, and is told
             self.disconnected.emit()
 
     def _set(self, state: ServiceState, message: str = "") -> None:

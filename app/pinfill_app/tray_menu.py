@@ -12,10 +12,11 @@ from pinfill_app import units
 from pinfill_app.agents_menu import AgentsMenu
 from pinfill_app.autostart import autostart
 from pinfill_app.service_state import ServiceState
+from pinfill_app.service_words import service_words
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.windows.page import Context
 from pinfill_app.windows.prefixes_stop import can_stop
-from pinfill_app.wording import pin_word, provider_word, state_word
+from pinfill_app.wording import pin_word, provider_word
 from pinfill_service.api.schemas.manage import Pin, RequestSummary
 
 MOST_PINS = 12
@@ -69,7 +70,7 @@ class TrayMenu(QMenu):
 
     def _add_status(self) -> None:
         supervisor, status = self._context.supervisor, self._context.store.status
-        self._entry(f"Pinfill: {state_word(supervisor.state)}").setEnabled(False)
+        self._entry(f"Pinfill: {service_words(supervisor)}").setEnabled(False)
         model = status.model if status is not None and supervisor.state.answers else None
         if model is not None and status is not None:
             speed = status.activity.decode_tokens_per_second if status.activity is not None else None

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from pinfill_app.failure_words import problem_words
 from pinfill_app.service_state import ServiceState
+from pinfill_app.service_words import silence_words
 from pinfill_app.update_words import how_to_update, is_out
 from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.notices import Notice, Weight
@@ -47,6 +48,8 @@ class WindowNotices(QObject):
                 notice = Notice(self.tr("The service is started again. {}").format(supervisor.message))
             case ServiceState.STOPPED if supervisor.message:
                 notice = Notice(supervisor.message, action=(self.tr("Start service"), supervisor.start))
+            case _ if supervisor.is_silent:
+                notice = Notice(silence_words(supervisor), Weight.FAILURE, restart, can_close=False)
             case _:
                 self._notices.withdraw("service")
                 return

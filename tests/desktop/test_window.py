@@ -16,24 +16,32 @@ from PySide6.QtWidgets import QLabel, QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
 from pinfill_app.application import PinfillApplication
+from pinfill_app.models.prefix_columns import Column
+from pinfill_app.models.request_row import why
+from pinfill_app.running import RunningRequest
 from pinfill_app.service_state import ServiceState
+from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
+from pinfill_app.tray_icon import Sign
 from pinfill_app.tray_menu import TrayMenu
 from pinfill_app.widgets.elided_label import ElidedLabel
+from pinfill_app.windows.activity import ActivityPage
 from pinfill_app.windows.log_page import LogPage
 from pinfill_app.windows.models_page import ModelsPage
+from pinfill_app.windows.page import Page
+from pinfill_app.windows.prefixes import PrefixesPage
 from pinfill_app.windows.settings_page import SettingsPage
 from pinfill_service.api.schemas import manage
 from tests.support.desktop import LIMIT_MILLISECONDS, QUICK, scripted
 from tests.support.pages import english, shown, status
-from tests.support.prefixes import entry
+from tests.support.prefixes import entry, pin
 from tests.support.sample_service import models
 
 
 @contextmanager
-def not_started(home: Path) -> Iterator[PinfillApplication]:
+def not_started(home: Path, *pages: type[Page]) -> Iterator[PinfillApplication]:
     """Everything connected, on no service."""
-    made = PinfillApplication(home, scripted(home), QUICK, [LogPage, ModelsPage, SettingsPage])
+    made = PinfillApplication(home, scripted(home), QUICK, pages or [LogPage, ModelsPage, SettingsPage])
     yield made
     for each in (made.window, made.menu, made):
         each.deleteLater()
@@ -71,6 +79,35 @@ def test_the_status_bar_says_that_no_model_is_loaded(qtbot: QtBot, home: Path) -
             said[-1] += [label.text for label in bar.findChildren(ElidedLabel) if label.text]
         assert said[0][:: len(said[0]) - 1] == ["ready", "smollm2-135m"] and said[1] == ["ready - no model is loaded"]
         made.supervisor.state = ServiceState.STOPPED
+
+
+def test_while_the_service_is_silent_that_is_told_and_progress_stands_still(qtbot: QtBot, home: Path) -> None:
+    with not_started(home, PrefixesPage, ActivityPage) as made:
+        supervisor, store = made.supervisor, made.store
+        tray = Tray(store, supervisor, made.menu, made)
+        supervisor.state, supervisor.is_owner = ServiceState.BUSY, True
+        store.running.pin_progress(manage.PinProgressEvent(name="rubric", done=48, total=100, seconds_left=24.0))
+        store.running.requests["1"] = RunningRequest("1", "goose", "m", cached=1, done=1, total=9)
+        store.pins = (pin("rubric", state="prefilling", done=48),)
+        said = []
+        for silent in (False, True):
+            supervisor.is_silent, supervisor.given_up_at = silent, 1.0
+            supervisor.state_changed.emit()
+            made.window.show()
+            made.window.show_page("activity")
+            activity = made.window.page
+            assert isinstance(activity, ActivityPage)
+            made.window.show_page("prefixes")
+            prefixes = made.window.page
+            assert isinstance(prefixes, PrefixesPage)
+            state = prefixes.table.index(0, Column.STATE).data()
+            said.append((state, why(activity.table.rows[0]), tray.look.sign, "service" in made.window.notices.texts))
+            assert ("does not answer, restart by" in tray.tool_tip) is silent
+        assert said == [
+            ("48 %, 24 s left", "running", Sign.READY, False),
+            ("48 %, stalled", "stalled", Sign.WAITING, True),
+        ]
+        supervisor.state = ServiceState.STOPPED
 
 
 def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, home: Path) -> None:

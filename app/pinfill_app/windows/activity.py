@@ -112,7 +112,9 @@ class ActivityPage(Page):
         if not self.isVisible():
             return
         store = self.context.store
-        self.table.show_rows(request_rows(store.running.requests.values(), store.requests))
+        running = store.running
+        rows = request_rows(running.requests.values(), store.requests, stalled=running.is_stalled)
+        self.table.show_rows(rows)
         if not self.table.rows:
             self._say_why_empty()
         self._stack.setCurrentIndex(0 if self.table.rows else 1)

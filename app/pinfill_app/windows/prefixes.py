@@ -90,7 +90,7 @@ class PrefixesPage(Page):
         store = self.context.store
         if self._entries is not store.entries:
             self._entries, self._entry_rows = store.entries, entry_rows(store.entries, store.entries_at)
-        self.table.show_progress(store.running.pins)
+        self._render_progress()
         self.table.show_rows(pin_rows(store.pins, store.requests) + self._entry_rows)
         self._render_rest()
 
@@ -104,7 +104,8 @@ class PrefixesPage(Page):
 
     def _render_progress(self) -> None:
         if self.isVisible():
-            self.table.show_progress(self.context.store.running.pins)
+            running = self.context.store.running
+            self.table.show_progress(running.pins, stalled=running.is_stalled)
 
     def _render_empty(self) -> None:
         has_rows = bool(self.table.rows)

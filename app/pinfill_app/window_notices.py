@@ -37,6 +37,9 @@ class WindowNotices(QObject):
         text = self.tr("This desktop has no tray. Pinfill runs while this window is open; closing it quits.")
         self._notices.show_notice("tray", Notice(text))
 
+    def withdraw_no_tray(self) -> None:
+        self._notices.withdraw("tray")
+
     def _on_service_state(self) -> None:
         supervisor = self._context.supervisor
         restart = (self.tr("Restart service"), supervisor.restart)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
@@ -24,6 +25,7 @@ from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_icon import Sign
 from pinfill_app.tray_menu import TrayMenu
+from pinfill_app.tray_presence import GONE_LOOKS
 from pinfill_app.widgets.elided_label import ElidedLabel
 from pinfill_app.windows.activity import ActivityPage
 from pinfill_app.windows.log_page import LogPage
@@ -108,6 +110,33 @@ def test_while_the_service_is_silent_that_is_told_and_progress_stands_still(qtbo
             ("48 %, stalled", "stalled", Sign.WAITING, True),
         ]
         supervisor.state = ServiceState.STOPPED
+
+
+@pytest.mark.qt_log_ignore("systemTrayWindowChanged", extend=True)  # of the tray of X11
+def test_a_tray_that_comes_late_and_goes_is_noticed(qtbot: QtBot, home: Path) -> None:
+    with not_started(home) as made:
+        window, presence = made.window, made.tray_presence
+        there = [False]
+        presence.is_available = lambda: there[0]
+        presence.start()
+        made._do_without_tray()  # at login nothing is shown: minimised, it can be found
+        assert window.isMinimized() and window.isVisible() and "tray" in window.notices.texts
+
+        there[0] = True
+        presence.look()
+        assert made.tray is not None and not window.isVisible() and window.notices.texts == {}
+        window.bring_to_front()
+        window.close()
+        assert not window.isVisible() and window.hides_on_close
+
+        there[0] = False
+        for _ in range(GONE_LOOKS):  # a panel that is only restarted is back before
+            assert made.tray is not None
+            presence.look()
+        assert made.tray is None and window.isMinimized() and "tray" in window.notices.texts
+        with qtbot.waitSignal(window.closed):
+            window.close()
+        presence.stop()
 
 
 def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, home: Path) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Protocol
+
+from pinfill_service.settings import home
+
+_FOLDER_VARIABLES = ("PINFILL_HOME", "XDG_DATA_HOME")
 
 
 class AutostartError(Exception):
@@ -25,8 +30,13 @@ class Autostart(Protocol):
 
 
 def start_command() -> list[str]:
-    """How the application is started at login, in the tray."""
-    return [sys.executable, "-P", "-m", "pinfill_app", "--minimised"]
+    """How the application is started at login, in the tray, on the folder it works on now.
+
+    A login knows nothing of variables that only a terminal had, and the registry's Run key has room for none.
+    """
+    chosen = any(os.environ.get(name) for name in _FOLDER_VARIABLES)
+    folder = ["--folder", str(home().absolute())] if chosen else []
+    return [sys.executable, "-P", "-m", "pinfill_app", "--minimised", *folder]
 
 
 def autostart() -> Autostart:

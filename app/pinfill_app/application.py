@@ -34,6 +34,7 @@ from pinfill_app.tray_presence import TrayPresence
 from pinfill_app.unix_signals import UnixSignals
 from pinfill_app.update_words import is_out
 from pinfill_app.updates import Updates
+from pinfill_app.user_unit import UserUnit
 from pinfill_app.window_notices import WindowNotices
 from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.page import Context, Page
@@ -60,7 +61,8 @@ class PinfillApplication(QObject):
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme)
         self.client = Client(self)
         self.store = Store(self.client, self)
-        self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
+        make = plan or (lambda: make_plan(self.settings.log_level))
+        self.supervisor = Supervisor(make, limits, self, UserUnit.find())
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
         self._found = FoundModels(self)
         self.updates = make_updates(self.settings)

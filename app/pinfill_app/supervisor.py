@@ -22,6 +22,8 @@ from pinfill_app.service_log import ServiceLog
 from pinfill_app.service_process import Ended, ServiceProcess
 from pinfill_app.service_state import ServiceState
 from pinfill_app.supervision_limits import Limits
+from pinfill_app.unit_waiting import UnitWaiting
+from pinfill_app.user_unit import UserUnit
 from pinfill_app.wording import how_it_ended
 from pinfill_service import __version__
 
@@ -49,6 +51,7 @@ class Supervisor(QObject):
     `is_silent`: it could be asked, and has not answered for a while.
     `connected` carries (url, key) when a service can be asked, `disconnected` says that it cannot any more.
     `port_changed` carries (wanted, new, who has the wanted one or ""). `other_version_found` carries its version.
+    `unit_failed`: systemd's unit was expected to run the service, and did not; one of ours was started instead.
     `stopped` follows `stop`, when nothing of ours runs any more.
     """
 
@@ -57,12 +60,17 @@ class Supervisor(QObject):
     disconnected = Signal()
     port_changed = Signal(int, int, str)
     other_version_found = Signal(str)
+    unit_failed = Signal()
     stopped = Signal()
 
     def __init__(
-        self, make_plan: Callable[[], Plan], limits: Limits | None = None, parent: QObject | None = None
+        self,
+        make_plan: Callable[[], Plan],
+        limits: Limits | None = None,
+        parent: QObject | None = None,
+        unit: UserUnit | None = None,
     ) -> None:
-        """`make_plan` is called beside the GUI thread before every start."""
+        """`make_plan` is called beside the GUI thread before every start. `unit` may run the service instead of us."""
         super().__init__(parent)
         self._make_plan, self._limits = make_plan, limits or Limits()
         self.state = ServiceState.STOPPED
@@ -90,6 +98,11 @@ class Supervisor(QObject):
         self._ending.refused.connect(self._fail)
         self._retry = QTimer(self, singleShot=True)
         self._retry.timeout.connect(self._prepare)
+        self._unit = UnitWaiting(unit, self._limits.unit, self)
+        self._unit.came.connect(self._on_unit_came)
+        self._unit.unwanted.connect(self._on_unit_missing)
+        self._unit.failed.connect(self.unit_failed)
+        self._unit.failed.connect(self._on_unit_missing)
         self._load_limit = QTimer(self, singleShot=True, interval=self._limits.load)
         self._load_limit.timeout.connect(self._on_load_limit)
 
@@ -99,12 +112,14 @@ class Supervisor(QObject):
         """Attaches to the running service, or starts one."""
         if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and self._process is None:
             self._failures = 0
+            self._unit.forgive()
             self._disconnect()
             self._prepare()
 
     def restart(self) -> None:
         """Ends the service in order, ours or not, and starts one."""
         self._failures = 0
+        self._unit.forgive()
         self._starts += 1
         self._wish = _Wish.RESTART
         self._disconnect()
@@ -156,8 +171,18 @@ class Supervisor(QObject):
         found = running_service(plan.home)
         if found is not None:
             self._attach(plan, found)
+        elif self._unit.is_wanted:
+            self._unit.begin(plan.home)
         else:
             self._spawn(plan)
+
+    def _on_unit_came(self, found: Found) -> None:
+        if self.plan is not None:
+            self._attach(self.plan, found)
+
+    def _on_unit_missing(self) -> None:
+        if self.plan is not None:
+            self._spawn(self.plan)
 
     def _attach(self, plan: Plan, found: Found) -> None:
         self.is_owner = False
@@ -311,6 +336,7 @@ class Supervisor(QObject):
         """Nothing is expected of a service any more, nor of a start that was planned."""
         for timer in (self._retry, self._load_limit):
             timer.stop()
+        self._unit.stop()
         self._heartbeat.stop()
         self._ending.cancel()
         if self._question is not None:

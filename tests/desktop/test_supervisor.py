@@ -22,6 +22,7 @@ from tests.support.desktop import (
     KEY,
     LIMIT_MILLISECONDS,
     QUICK,
+    another,
     is_alive,
     scripted,
     starts,
@@ -144,13 +145,6 @@ def test_a_port_that_a_stranger_has_is_left_to_it(qtbot: QtBot, home: Path) -> N
             assert said[1] == taken != said[2] and watched.supervisor.url.endswith(f":{said[2]}")
             if sys.platform.startswith("linux"):
                 assert f"process {os.getpid()}" in str(said[3])
-
-
-def another(home: Path, behaviour: str = "normal", key: str = KEY, port: int | None = None) -> subprocess.Popen[bytes]:
-    """A service that somebody else has started."""
-    plan = scripted(home, behaviour, key=key, port=port)()
-    environment = os.environ | plan.environment()
-    return subprocess.Popen(plan.command(plan.port), env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 
 def test_a_running_service_is_used_and_left_running(qtbot: QtBot, home: Path) -> None:

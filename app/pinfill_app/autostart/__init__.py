@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Protocol
 
+from pinfill_app.own_folder import folder_is_chosen
 from pinfill_service.settings import home
-
-_FOLDER_VARIABLES = ("PINFILL_HOME", "XDG_DATA_HOME")
 
 
 class AutostartError(Exception):
@@ -34,8 +32,7 @@ def start_command() -> list[str]:
 
     A login knows nothing of variables that only a terminal had, and the registry's Run key has room for none.
     """
-    chosen = any(os.environ.get(name) for name in _FOLDER_VARIABLES)
-    folder = ["--folder", str(home().absolute())] if chosen else []
+    folder = ["--folder", str(home().absolute())] if folder_is_chosen() else []
     return [sys.executable, "-P", "-m", "pinfill_app", "--minimised", *folder]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QListWidget, QMenu
 from pytestqt.qtbot import QtBot
@@ -52,6 +52,10 @@ def not_started(home: Path, *pages: type[Page]) -> Iterator[PinfillApplication]:
 def action(menu: QMenu, begins: str) -> QAction:
     """As it is when the menu is about to be shown."""
     menu.aboutToShow.emit()
+    return action_of(menu, begins)
+
+
+def action_of(menu: QMenu, begins: str) -> QAction:
     return next(each for each in menu.actions() if each.text().startswith(begins))
 
 
@@ -151,6 +155,41 @@ def test_what_is_evicted_is_counted_once_and_not_while_it_is_used(qtbot: QtBot, 
         action(menu, "Evict unpinned").trigger()
         assert "Evict 2 unpinned prefixes, 230 MB?" in asked[0]  # which is all that is cached
         menu.deleteLater()
+
+
+def test_an_open_menu_goes_on_telling_progress(qtbot: QtBot, home: Path) -> None:
+    with english(), shown(qtbot, LogPage, home) as page:
+        menu = TrayMenu(page.context, TrayActions(page.context, lambda *_: None), page.page.show, page.page.close)
+        page.have(pins=(pin("R&D", state="prefilling"), pin("other", tokens=10)))
+
+        def progress(done: int) -> None:
+            page.store.running.pin_progress(
+                manage.PinProgressEvent(name="R&D", done=done, total=100, seconds_left=None)
+            )
+            page.store.progress_changed.emit()
+
+        progress(10)
+        menu.popup(menu.pos())
+        entry = action_of(menu, "R&&D")
+        menu.setActiveAction(entry)
+        progress(55)
+        assert entry.text() == "R&&D - prefilling 55 %" and menu.activeAction() is entry
+        page.have(pins=(pin("new"), pin("R&D", state="warm")))
+        page.say(ServiceState.FAILED)
+        assert entry.text().startswith("R&&D - warm") and menu.activeAction() is entry
+        assert menu.actions()[0].text() == "Pinfill: failed"
+        menu.close()
+        menu.deleteLater()
+
+
+def test_what_was_copied_is_told_but_for_the_key_itself(qtbot: QtBot, home: Path) -> None:
+    with english(), shown(qtbot, LogPage, home) as page:
+        actions = TrayActions(page.context, lambda *_: None)
+        actions.copy_endpoint()
+        actions.copy_key()
+        assert page.told[0] == ("Copied", "Programs reach the service at http://127.0.0.1:7463/v1.")
+        assert page.told[1][0] == "Copied" and "a-key" not in page.told[1][1]
+        assert QGuiApplication.clipboard().text() == "a-key"
 
 
 def test_the_keys_of_the_list_of_pages_stay_there(qtbot: QtBot, home: Path) -> None:

@@ -222,7 +222,8 @@ class PrefixTable(QAbstractTableModel):
             self._append([row for row in target if row.key not in self._places])
             known = dict(self._places)
             self._reorder([self._rows[known[row.key]] for row in target])
-        changed = [place for place, row in enumerate(target) if row != self._rows[place]]
+        pairs = zip(target, self._rows, strict=True)
+        changed = [place for place, (row, old) in enumerate(pairs) if row is not old and row != old]
         self._rows = target
         self._tell_changed(changed)
 

@@ -152,8 +152,7 @@ class PinfillApplication(QObject):
 
     def _lose_tray(self) -> None:
         if self.tray is not None:
-            self.tray.hide()
-            self.tray.deleteLater()
+            self.tray.end()
             self.tray = None
         self._do_without_tray()
 

@@ -47,6 +47,12 @@ class Tray(QObject):
     def hide(self) -> None:
         self._icon.hide()
 
+    def end(self) -> None:
+        """There is no tray any more. The menu is let go first: PySide would take its entries for gone, too."""
+        self._icon.hide()
+        self._icon.setContextMenu(None)  # type: ignore[arg-type]
+        self.deleteLater()
+
     def show_message(self, title: str, text: str) -> None:
         self._icon.showMessage(title, text, QSystemTrayIcon.MessageIcon.NoIcon)
 

@@ -138,7 +138,7 @@ def test_a_panel_that_comes_and_goes_is_followed(home: Path, tmp_path: Path, url
             with panel(screen):
                 person.icon()
                 assert process.poll() is None
-                assert has_closed(screen)
+                until(lambda: has_closed(screen), "only the icon is there")
             until_opened(screen)
             screen.keep("panel-gone")
             close_window(screen)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QListWidget, QMenu
@@ -138,6 +138,11 @@ def test_a_tray_that_comes_late_and_goes_is_noticed(qtbot: QtBot, home: Path) ->
             assert made.tray is not None
             presence.look()
         assert made.tray is None and window.isMinimized() and "tray" in window.notices.texts
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        made.supervisor.state = ServiceState.FAILED
+        made.supervisor.state_changed.emit()
+        assert made.menu.actions()[0].text() == "Pinfill: failed"  # it belongs to no tray
+        made.supervisor.state = ServiceState.STOPPED
         with qtbot.waitSignal(window.closed):
             window.close()
         presence.stop()

@@ -12,6 +12,7 @@ from pinfill_app.failure_words import error_words
 from pinfill_app.terminals import TerminalError
 from pinfill_app.tray_actions import copy
 from pinfill_app.windows.page import Context
+from pinfill_service.agents import LOCAL_AGENTS
 from pinfill_service.agents.agent import AgentError, LocalAgent
 from pinfill_service.agents.connections import State
 
@@ -71,10 +72,16 @@ class AgentsMenu(QObject):
         self._desk.look()
 
     def _on_told(self, outcome: dict[str, AgentError | None]) -> None:
-        done = [name for name, error in outcome.items() if error is None]
+        done = [_title(name) for name, error in outcome.items() if error is None]
         if done:
             words = self.tr("Their configuration has the new address of the service: {}.").format(", ".join(done))
             self._context.tell(self.tr("Agents were updated"), words)
         for name, error in outcome.items():
             if error is not None:
-                self._context.tell(self.tr("{} still has an old address").format(name), error_words(error))
+                title = self.tr("{} still has an old address").format(_title(name))
+                self._context.tell(title if name else self.tr("Agents could not be updated"), error_words(error))
+
+
+def _title(name: str) -> str:
+    """As people know it."""
+    return next((agent.title for agent in LOCAL_AGENTS if agent.name == name), name)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QMessageBox, QSystemTrayIcon
+from PySide6.QtWidgets import QApplication, QMessageBox
 
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands
@@ -31,16 +30,18 @@ from pinfill_app.tray import Tray
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.tray_icon import Look, Sign, tray_icon
 from pinfill_app.tray_menu import TrayMenu
+from pinfill_app.tray_presence import TrayPresence
 from pinfill_app.unix_signals import UnixSignals
 from pinfill_app.update_words import is_out
 from pinfill_app.updates import Updates
+from pinfill_app.user_unit import UserUnit
 from pinfill_app.window_notices import WindowNotices
 from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.page import Context, Page
 from pinfill_app.windows.pages import PAGES
 from pinfill_service.settings import home
 
-TRAY_LOOKS, TRAY_MILLISECONDS = 20, 500  # at login the tray may come after us
+TRAY_MILLISECONDS = 10_000  # at login the tray may come after us
 
 
 class PinfillApplication(QObject):
@@ -60,7 +61,8 @@ class PinfillApplication(QObject):
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme)
         self.client = Client(self)
         self.store = Store(self.client, self)
-        self.supervisor = Supervisor(plan or (lambda: make_plan(self.settings.log_level)), limits, self)
+        make = plan or (lambda: make_plan(self.settings.log_level))
+        self.supervisor = Supervisor(make, limits, self, UserUnit.find())
         self.notifications = Notifications(self.store, self.supervisor, self.settings, self._show_message)
         self._found = FoundModels(self)
         self.updates = make_updates(self.settings)
@@ -85,21 +87,32 @@ class PinfillApplication(QObject):
         self.menu = TrayMenu(context, TrayActions(context, self._confirm), self.window.bring_to_front, self.quit)
         self._model_choice = ModelChoice(self.store, self.notifications.tell)
         self.tray: Tray | None = None
-        self._looks = 0
+        self.tray_presence = TrayPresence(self)
+        self.tray_presence.changed.connect(self._on_tray_presence)
+        self._tray_patience = QTimer(self, singleShot=True, interval=TRAY_MILLISECONDS)
+        self._tray_patience.timeout.connect(self._do_without_tray)
+        self._stands_in = False  # the window is minimised only because there is no tray
         self._quitting = False
         self.supervisor.connected.connect(self.store.follow)
         self.supervisor.disconnected.connect(self.store.leave)
         self.store.progress_changed.connect(self._on_progress)
+        self.supervisor.state_changed.connect(lambda: self.store.set_stalled(self.supervisor.is_silent))
         self.supervisor.stopped.connect(self._on_stopped)
         self.updates.found.connect(self._on_newer_version)
 
     def start(self, *, minimised: bool) -> None:
         """Shows the tray, or the window where there is none, and gets the service running."""
-        self._find_tray(minimised)
         if not minimised:
             self.window.bring_to_front()
-            if not self.settings.first_run_done:
-                self.help.show_first_steps()
+        self.tray_presence.start()
+        if self.tray_presence.is_there:
+            self._show_tray()
+        elif minimised:
+            self._tray_patience.start()
+        else:
+            self._do_without_tray()
+        if not minimised and not self.settings.first_run_done:
+            self.help.show_first_steps()
         self.supervisor.start()
         self.updates.start()
 
@@ -108,6 +121,8 @@ class PinfillApplication(QObject):
         if self._quitting:
             return
         self._quitting = True
+        self.tray_presence.stop()
+        self._tray_patience.stop()
         if self.tray is not None:
             self.tray.hide()
         self.settings.geometry = self.window.saveGeometry()
@@ -117,22 +132,37 @@ class PinfillApplication(QObject):
         self._found.end_now()
         self.supervisor.stop()
 
-    def _find_tray(self, minimised: bool) -> None:
-        """A login may be quicker than the panel: started minimised, the tray is waited for."""
-        if self._quitting:
-            return
-        if QSystemTrayIcon.isSystemTrayAvailable():
-            self.tray = Tray(self.store, self.supervisor, self.menu, self)
-            self.tray.clicked.connect(self.window.bring_to_front)
-            self.tray.show()
-        elif minimised and self._looks < TRAY_LOOKS:
-            self._looks += 1
-            QTimer.singleShot(TRAY_MILLISECONDS, self, partial(self._find_tray, minimised))
+    def _on_tray_presence(self) -> None:
+        if self.tray_presence.is_there:
+            self._show_tray()
         else:
-            self.window.hides_on_close = False
-            self._notices.tell_no_tray()
-            if minimised:
-                self.window.showMinimized()
+            self._lose_tray()
+
+    def _show_tray(self) -> None:
+        """From now on the window can be closed."""
+        self._tray_patience.stop()
+        self.tray = Tray(self.store, self.supervisor, self.menu, self)
+        self.tray.clicked.connect(self.window.bring_to_front)
+        self.tray.show()
+        self.window.hides_on_close = True
+        self._notices.withdraw_no_tray()
+        if self._stands_in and self.window.isMinimized():
+            self.window.hide()
+        self._stands_in = False
+
+    def _lose_tray(self) -> None:
+        if self.tray is not None:
+            self.tray.end()
+            self.tray = None
+        self._do_without_tray()
+
+    def _do_without_tray(self) -> None:
+        """The window is the application. Whoever started this minimised, or closed the window, is not disturbed."""
+        self.window.hides_on_close = False
+        self._notices.tell_no_tray()
+        if not self.window.isVisible():
+            self._stands_in = True
+            self.window.showMinimized()
 
     def _show_page(self, name: str, /, **hints: Any) -> None:
         self.window.show_page(name, **hints)

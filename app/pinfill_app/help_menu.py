@@ -43,7 +43,7 @@ class HelpMenu(QMenu):
 
     def _show_pages(self) -> None:
         try:
-            HelpPages(self._window).show()
+            HelpPages(self._context.settings, self._window).show()
         except (ResourceMissingError, OSError) as error:
             self._context.tell(self.tr("The help pages cannot be shown"), error_words(error))
 

@@ -30,12 +30,15 @@ class RunningRequest:
 
 
 class Running:
-    """Requests, pins and downloads under way, by id or name. At most MOST of each."""
+    """Requests, pins and downloads under way, by id or name. At most MOST of each. `is_stalled`: nothing is heard of
+    them, because the service does not answer.
+    """
 
     def __init__(self) -> None:
         self.requests: dict[str, RunningRequest] = {}
         self.pins: dict[str, PinProgressEvent] = {}
         self.pulls: dict[str, ModelProgressEvent] = {}
+        self.is_stalled = False
 
     @property
     def is_busy(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
@@ -11,6 +12,7 @@ from pinfill_app.theme import Theme
 
 FILE = "app.ini"
 LANGUAGES = ("", "en", "de", "zh_CN")
+MOST_PIXELS = 100_000
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 log = logging.getLogger(__name__)
@@ -121,6 +123,17 @@ class AppSettings:
 
     def set_table(self, name: str, layout: str) -> None:
         self._values.setValue(f"tables/{name}", layout)
+
+    def split(self, name: str) -> list[int]:
+        """The sizes of the parts of a splitter, in pixels; empty before it was ever moved."""
+        try:
+            sizes = [int(part) for part in str(self._values.value(f"splits/{name}", "")).split()]
+        except ValueError:
+            return []
+        return sizes if all(0 < size < MOST_PIXELS for size in sizes) else []
+
+    def set_split(self, name: str, sizes: Sequence[int]) -> None:
+        self._values.setValue(f"splits/{name}", " ".join(map(str, sizes)))
 
     def save(self) -> None:
         """Writes what was changed now."""

@@ -32,6 +32,7 @@ class SourceWatching(QObject):
         super().__init__(parent)
         self._context = context
         self._known: dict[str, list[SourceFile]] = {}
+        self._given: dict[str, list[SourceFile]] = {}  # to the watcher
         self._updates, self._refreshes = InTurn(), InTurn()
         self._watcher: SourceWatcher | None = None  # belongs to whoever runs an update
         self._gui_thread = GuiThread(self)
@@ -53,6 +54,7 @@ class SourceWatching(QObject):
 
     def _update(self, pins: Sequence[Pin]) -> None:
         """On a thread of its own, one at a time: folders may be slow, and an end waits for the look under way."""
+        self._given = {pin.name: pin.sources for pin in pins}
         if pins:
             if self._watcher is None:
                 self._watcher = SourceWatcher(self._report)
@@ -68,31 +70,37 @@ class SourceWatching(QObject):
             self._context.tell(self.tr("The files of pins cannot be watched"), words)
 
     def _report(self, name: str, why: str | None) -> None:
-        self._gui_thread.call(partial(self._on_changed, name, why or ""))
+        self._gui_thread.call(partial(self._on_changed, name, why or "", self._given.get(name)))
 
-    def _on_changed(self, name: str, why: str) -> None:
-        """`why` is what has happened; empty when it is undone."""
+    def _on_changed(self, name: str, why: str, about: list[SourceFile] | None) -> None:
+        """`why` is what has happened since `about` was pinned; empty when it is undone."""
         pin = next((pin for pin in self._context.store.pins if pin.name == name), None)
-        if pin is None:
+        if pin is None or pin.sources != about:  # by now it was pinned again
             return
         if why and pin.auto_refresh:
-            self._refreshes.add(partial(self._refresh, name))
+            self._refreshes.add(partial(self._refresh, name, about))
         else:
-            self._mark_stale(name, why)
+            self._mark_stale(name, why, about)
 
-    def _refresh(self, name: str, ended: Callable[[], None]) -> None:
-        done = partial(self._on_refreshed, name, ended)
+    def _refresh(self, name: str, about: list[SourceFile], ended: Callable[[], None]) -> None:
+        done = partial(self._on_refreshed, name, about, ended)
         self._context.commands.run("pins", "refresh", "--no-wait", "--", name, done=done)
 
-    def _on_refreshed(self, name: str, ended: Callable[[], None], outcome: Output | Failure) -> None:
+    def _on_refreshed(
+        self, name: str, about: list[SourceFile], ended: Callable[[], None], outcome: Output | Failure
+    ) -> None:
         if isinstance(outcome, Failure):  # a file is gone, or cannot be read any more
-            self._mark_stale(name, outcome.said or outcome.message)  # the service keeps it, and speaks English
+            self._mark_stale(name, outcome.said or outcome.message, about)  # the service keeps it, and speaks English
         ended()
 
-    def _mark_stale(self, name: str, why: str) -> None:
-        self._context.client.patch(Pin, "pins", name, done=self._on_marked, body=PinChange(stale=why[:_STALE_LENGTH]))
+    def _mark_stale(self, name: str, why: str, about: list[SourceFile]) -> None:
+        done = partial(self._on_marked, name, about if why else None)
+        self._context.client.patch(Pin, "pins", name, done=done, body=PinChange(stale=why[:_STALE_LENGTH]))
 
-    def _on_marked(self, answer: Pin | Failure) -> None:
+    def _on_marked(self, name: str, about: list[SourceFile] | None, answer: Pin | Failure) -> None:
+        """A refresh may have come first: then something else is pinned, of which nothing is known yet."""
         if isinstance(answer, Failure):  # it is gone by now, or the service is
             log.info("a pin whose file has changed could not be marked: %s", answer.message)
+        elif about is not None and answer.sources != about:
+            self._mark_stale(name, "", about)
         self._context.store.reload(Part.PINS)

@@ -24,15 +24,16 @@ REMEMBERED_REQUESTS = 500
 SAVINGS_DAYS = 30
 SAVINGS_MILLISECONDS = 5_000  # they are sums over the whole history
 RELEASE_MILLISECONDS = 1_500  # after work that was stopped, until its prefix is asked about again
-PROGRESS_MILLISECONDS = 100  # between two signals about progress
+PROGRESS_MILLISECONDS = 100  # between two signals about progress, and about requests that have ended
 
 
 class Store(QObject):
     """The state, for pages and the tray to render. They read attributes and never change them.
 
-    Each `*_changed` signal follows a change of the attribute of that name; `progress_changed` one of `running`, at most
-    ten times a second. `request_finished`, `pin_state_changed`, `model_state_changed` and `problem_reported` carry what
-    an event said, once, for who wants to tell people about it. Memory does not grow with events.
+    Each `*_changed` signal follows a change of the attribute of that name; `progress_changed` one of `running`, and,
+    like `requests_changed`, at most ten times a second. `request_finished`, `pin_state_changed`, `model_state_changed`
+    and `problem_reported` carry what an event said, once, for who wants to tell people about it. Memory does not grow
+    with events.
     """
 
     connection_changed = Signal()
@@ -59,6 +60,8 @@ class Store(QObject):
         self._refresher.failed.connect(self._on_failed)
         self._progress_timer = QTimer(self, singleShot=True, interval=PROGRESS_MILLISECONDS)
         self._progress_timer.timeout.connect(self.progress_changed)
+        self._requests_timer = QTimer(self, singleShot=True, interval=PROGRESS_MILLISECONDS)
+        self._requests_timer.timeout.connect(self.requests_changed)
         self._release_timer = QTimer(self, singleShot=True, interval=RELEASE_MILLISECONDS)
         self._release_timer.timeout.connect(lambda: self.reload(Part.STATUS, Part.ENTRIES))
         self._events: dict[str, tuple[type[BaseModel], Callable[[Any], None]]] = {
@@ -98,6 +101,7 @@ class Store(QObject):
         self._stream.close()
         self._refresher.stop()
         self._release_timer.stop()
+        self._requests_timer.stop()
         self._client.connect_to("", None)
         self._forget()
         self._set_connected(False, None)
@@ -111,6 +115,12 @@ class Store(QObject):
             self.progress_changed,
         ):
             changed.emit()
+
+    def set_stalled(self, stalled: bool) -> None:
+        """Whether nothing is heard of what runs, because the service does not answer."""
+        if self.running.is_stalled != stalled:
+            self.running.is_stalled = stalled
+            self.progress_changed.emit()
 
     def reload(self, *parts: Part) -> None:
         """Asks again for these parts, or for everything: after a change that no event tells of."""
@@ -200,7 +210,8 @@ class Store(QObject):
         self._note_progress()
         others = (each for each in self.requests if each.id != event.id)
         self.requests = (event, *others)[:REMEMBERED_REQUESTS]
-        self.requests_changed.emit()
+        if not self._requests_timer.isActive():
+            self._requests_timer.start()
         self.request_finished.emit(event)
         self._refresher.mark_answers_under_way(Part.REQUESTS)
         self._refresher.mark(Part.STATUS, Part.PINS, Part.ENTRIES, Part.SAVINGS)

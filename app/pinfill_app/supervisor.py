@@ -22,8 +22,12 @@ from pinfill_app.service_log import ServiceLog
 from pinfill_app.service_process import Ended, ServiceProcess
 from pinfill_app.service_state import ServiceState
 from pinfill_app.supervision_limits import Limits
+from pinfill_app.unit_waiting import UnitWaiting
+from pinfill_app.user_unit import UserUnit
 from pinfill_app.wording import how_it_ended
 from pinfill_service import __version__
+
+SAME_SECONDS = 2.0
 
 
 class _Wish(Enum):
@@ -43,9 +47,11 @@ class _Version(BaseModel):
 class Supervisor(QObject):
     """One service: our child (`is_owner`), or one that was found running.
 
-    `state_changed` follows every change of `state` and `message`, which is for people: why it failed or restarts.
+    `state_changed` follows every change of `state`, `message`, which is for people (why it failed or restarts), and
+    `is_silent`: it could be asked, and has not answered for a while.
     `connected` carries (url, key) when a service can be asked, `disconnected` says that it cannot any more.
     `port_changed` carries (wanted, new, who has the wanted one or ""). `other_version_found` carries its version.
+    `unit_failed`: systemd's unit was expected to run the service, and did not; one of ours was started instead.
     `stopped` follows `stop`, when nothing of ours runs any more.
     """
 
@@ -54,17 +60,24 @@ class Supervisor(QObject):
     disconnected = Signal()
     port_changed = Signal(int, int, str)
     other_version_found = Signal(str)
+    unit_failed = Signal()
     stopped = Signal()
 
     def __init__(
-        self, make_plan: Callable[[], Plan], limits: Limits | None = None, parent: QObject | None = None
+        self,
+        make_plan: Callable[[], Plan],
+        limits: Limits | None = None,
+        parent: QObject | None = None,
+        unit: UserUnit | None = None,
     ) -> None:
-        """`make_plan` is called beside the GUI thread before every start."""
+        """`make_plan` is called beside the GUI thread before every start. `unit` may run the service instead of us."""
         super().__init__(parent)
         self._make_plan, self._limits = make_plan, limits or Limits()
         self.state = ServiceState.STOPPED
         self.message = ""
         self.is_owner = False
+        self.is_silent = False
+        self.given_up_at = 0.0  # Unix time; by then one that stays silent counts as hung
         self.url = ""
         self.plan: Plan | None = None
         self._process: ServiceProcess | None = None
@@ -85,6 +98,11 @@ class Supervisor(QObject):
         self._ending.refused.connect(self._fail)
         self._retry = QTimer(self, singleShot=True)
         self._retry.timeout.connect(self._prepare)
+        self._unit = UnitWaiting(unit, self._limits.unit, self)
+        self._unit.came.connect(self._on_unit_came)
+        self._unit.unwanted.connect(self._on_unit_missing)
+        self._unit.failed.connect(self.unit_failed)
+        self._unit.failed.connect(self._on_unit_missing)
         self._load_limit = QTimer(self, singleShot=True, interval=self._limits.load)
         self._load_limit.timeout.connect(self._on_load_limit)
 
@@ -94,12 +112,14 @@ class Supervisor(QObject):
         """Attaches to the running service, or starts one."""
         if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and self._process is None:
             self._failures = 0
+            self._unit.forgive()
             self._disconnect()
             self._prepare()
 
     def restart(self) -> None:
         """Ends the service in order, ours or not, and starts one."""
         self._failures = 0
+        self._unit.forgive()
         self._starts += 1
         self._wish = _Wish.RESTART
         self._disconnect()
@@ -151,8 +171,18 @@ class Supervisor(QObject):
         found = running_service(plan.home)
         if found is not None:
             self._attach(plan, found)
+        elif self._unit.is_wanted:
+            self._unit.begin(plan.home)
         else:
             self._spawn(plan)
+
+    def _on_unit_came(self, found: Found) -> None:
+        if self.plan is not None:
+            self._attach(self.plan, found)
+
+    def _on_unit_missing(self) -> None:
+        if self.plan is not None:
+            self._spawn(self.plan)
 
     def _attach(self, plan: Plan, found: Found) -> None:
         self.is_owner = False
@@ -189,6 +219,7 @@ class Supervisor(QObject):
     # -- signs of life ---------------------------------------------------------------------------------------------
 
     def _on_answered(self) -> None:
+        self._set_silent(False)
         if self._is_connected or self.plan is None:
             return
         if self.state in (ServiceState.STOPPED, ServiceState.FAILED) and running_service(self.plan.home) is None:
@@ -223,6 +254,23 @@ class Supervisor(QObject):
             self._set(ServiceState.LOADING)  # it has the folder, and loads its model before it answers
         elif self._is_connected and misses >= self._limits.misses:
             self._on_hung(self.tr("It did not answer {} times in a row.").format(misses))
+        elif self._is_connected and misses >= self._limits.silent:
+            self._expect_end(self._limits.misses - misses)
+
+    def _expect_end(self, misses: int) -> None:
+        """So many more may be missed. A time that was told stays as it is while it is about right."""
+        given_up_at = time.time() + misses * (self._limits.probe + self._limits.answer) / 1000
+        moved = abs(given_up_at - self.given_up_at) >= SAME_SECONDS
+        if moved:
+            self.given_up_at = given_up_at
+        if moved or not self.is_silent:
+            self.is_silent = True
+            self.state_changed.emit()
+
+    def _set_silent(self, silent: bool) -> None:
+        if self.is_silent != silent:
+            self.is_silent = silent
+            self.state_changed.emit()
 
     def _on_load_limit(self) -> None:
         self._on_hung(self.tr("It was not ready after {}.").format(units.duration(self._limits.load / 1000)))
@@ -288,13 +336,14 @@ class Supervisor(QObject):
         """Nothing is expected of a service any more, nor of a start that was planned."""
         for timer in (self._retry, self._load_limit):
             timer.stop()
+        self._unit.stop()
         self._heartbeat.stop()
         self._ending.cancel()
         if self._question is not None:
             self._question.abort()
             self._question = None
         if self._is_connected:
-            self._is_connected = False
+            self._is_connected = self.is_silent = False  # a state follows, and is told
             self.disconnected.emit()
 
     def _set(self, state: ServiceState, message: str = "") -> None:

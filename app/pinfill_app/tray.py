@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from pinfill_app import units
 from pinfill_app.service_state import ServiceState
+from pinfill_app.service_words import service_words
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.tray_icon import Look, Sign, tray_icon
-from pinfill_app.wording import state_word
 
 _SIGNS = {
     ServiceState.STOPPED: Sign.STOPPED,
@@ -47,6 +47,12 @@ class Tray(QObject):
     def hide(self) -> None:
         self._icon.hide()
 
+    def end(self) -> None:
+        """There is no tray any more. The menu is let go first: PySide would take its entries for gone, too."""
+        self._icon.hide()
+        self._icon.setContextMenu(None)  # type: ignore[arg-type]
+        self.deleteLater()
+
     def show_message(self, title: str, text: str) -> None:
         self._icon.showMessage(title, text, QSystemTrayIcon.MessageIcon.NoIcon)
 
@@ -57,12 +63,14 @@ class Tray(QObject):
         sign = _SIGNS[self._supervisor.state]
         if sign is Sign.READY and status is not None and status.model is None:
             sign = Sign.WAITING  # for a model
+        if sign is Sign.READY and self._supervisor.is_silent:
+            sign = Sign.WAITING  # for an answer
         return Look(sign, None if prefilled is None else int(prefilled * 100))
 
     @property
     def tool_tip(self) -> str:
         """Pinfill - ready - 3 pins warm - 21 min saved today"""
-        parts = ["Pinfill", state_word(self._supervisor.state)]
+        parts = ["Pinfill", service_words(self._supervisor)]
         status = self._store.status
         if self._supervisor.state.answers and status is not None and status.model is None:
             parts.append(self.tr("no model is loaded"))

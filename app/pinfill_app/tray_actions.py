@@ -96,10 +96,14 @@ class TrayActions(QObject):
         self._context.client.post(ModelTask, "models", name, "load", done=done, seconds=None)
 
     def copy_endpoint(self) -> None:
-        copy(f"{self._context.client.url}/v1")
+        endpoint = f"{self._context.client.url}/v1"
+        copy(endpoint)
+        self._context.tell(self.tr("Copied"), self.tr("Programs reach the service at {}.").format(endpoint))
 
     def copy_key(self) -> None:
-        copy(self._context.client.key or "")
+        if self._context.client.key is not None:
+            copy(self._context.client.key)
+            self._context.tell(self.tr("Copied"), self.tr("The key is on the clipboard."))
 
     def set_autostart(self, wanted: bool) -> None:
         try:

@@ -12,10 +12,11 @@ from pinfill_app import units
 from pinfill_app.agents_menu import AgentsMenu
 from pinfill_app.autostart import autostart
 from pinfill_app.service_state import ServiceState
+from pinfill_app.service_words import service_words
 from pinfill_app.tray_actions import TrayActions
 from pinfill_app.windows.page import Context
 from pinfill_app.windows.prefixes_stop import can_stop
-from pinfill_app.wording import pin_word, provider_word, state_word
+from pinfill_app.wording import pin_word, provider_word
 from pinfill_service.api.schemas.manage import Pin, RequestSummary
 
 MOST_PINS = 12
@@ -37,11 +38,16 @@ class TrayMenu(QMenu):
         self._context, self._actions = context, actions
         self._open, self._quit = open_window, quit_application
         self._agents = AgentsMenu(context, self)
+        self._pins: dict[str, QMenu] = {}  # by the pin's name
+        self._state: QAction | None = None
         self.aboutToShow.connect(self.render_state)
+        for changed in (context.store.progress_changed, context.store.pins_changed, context.supervisor.state_changed):
+            changed.connect(self._update_texts)
         self.render_state()  # some desktops ask for the menu's content before they say that they show it
 
     def render_state(self) -> None:
         self.clear()
+        self._pins.clear()
         for submenu in self.findChildren(QMenu):  # which `clear` leaves behind
             submenu.deleteLater()
         self._add_status()
@@ -69,7 +75,8 @@ class TrayMenu(QMenu):
 
     def _add_status(self) -> None:
         supervisor, status = self._context.supervisor, self._context.store.status
-        self._entry(f"Pinfill: {state_word(supervisor.state)}").setEnabled(False)
+        self._state = self._entry(self._about_service())
+        self._state.setEnabled(False)
         model = status.model if status is not None and supervisor.state.answers else None
         if model is not None and status is not None:
             speed = status.activity.decode_tokens_per_second if status.activity is not None else None
@@ -95,7 +102,7 @@ class TrayMenu(QMenu):
             self._entry(more, partial(self._context.show_page, "prefixes"))
 
     def _add_pin(self, pin: Pin) -> None:
-        menu = self._submenu(f"{_short(pin.name)} - {self._about(pin)}")
+        self._pins[pin.name] = menu = self._submenu(self._title(pin))
         use = _add(menu, self.tr("Use (copy model name)"), partial(self._actions.use, pin))
         use.setEnabled(pin.use_as is not None)
         if can_stop(pin):
@@ -106,6 +113,20 @@ class TrayMenu(QMenu):
             _add(menu, self.tr("Refresh"), partial(self._actions.refresh, pin))
         _add(menu, self.tr("Verify"), partial(self._actions.verify, pin))
         _add(menu, self.tr("Unpin..."), partial(self._actions.unpin, pin))
+
+    def _update_texts(self) -> None:
+        """What an open menu shows goes on; which entries it has, and which one is chosen, stays as it is."""
+        if self._state is not None:
+            _retitle(self._state, self._about_service())
+        for pin in self._context.store.pins:
+            if pin.name in self._pins:
+                _retitle(self._pins[pin.name].menuAction(), self._title(pin))
+
+    def _about_service(self) -> str:
+        return f"Pinfill: {service_words(self._context.supervisor)}"
+
+    def _title(self, pin: Pin) -> str:
+        return f"{_short(pin.name)} - {self._about(pin)}"
 
     def _about(self, pin: Pin) -> str:
         progress = self._context.store.running.pins.get(pin.name)
@@ -175,6 +196,11 @@ def _add(menu: QMenu, text: str, act: Callable[[], object] | None = None) -> QAc
     if act is not None:
         entry.triggered.connect(lambda: act())  # without the signal's `checked`
     return entry
+
+
+def _retitle(entry: QAction, text: str) -> None:
+    if entry.text() != _escaped(text):  # Qt would tell the desktop of it in any case
+        entry.setText(_escaped(text))
 
 
 def _escaped(text: str) -> str:

@@ -70,6 +70,12 @@ def clock(at: float) -> str:
     return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(at)).time(), QLocale.FormatType.ShortFormat)
 
 
+def clock_with_seconds(at: float) -> str:
+    """10:42:07 AM"""
+    locale, time = QLocale(), QDateTime.fromSecsSinceEpoch(int(at)).time()
+    return locale.toString(time, locale.timeFormat(QLocale.FormatType.ShortFormat).replace("mm", "mm:ss"))
+
+
 def rate(tokens_per_second: float) -> str:
     """620 tokens/s"""
     return _tr("{} tokens/s").format(number(tokens_per_second, 0 if tokens_per_second >= 9.95 else 1))

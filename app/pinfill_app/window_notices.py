@@ -8,7 +8,9 @@ from PySide6.QtCore import QObject
 
 from pinfill_app.failure_words import problem_words
 from pinfill_app.service_state import ServiceState
+from pinfill_app.service_words import silence_words
 from pinfill_app.update_words import how_to_update, is_out
+from pinfill_app.user_unit import COMMAND
 from pinfill_app.windows.main_window import MainWindow
 from pinfill_app.windows.notices import Notice, Weight
 from pinfill_app.windows.page import Context
@@ -28,6 +30,7 @@ class WindowNotices(QObject):
         supervisor.connected.connect(self._on_connected)
         supervisor.port_changed.connect(self._on_port_changed)
         supervisor.other_version_found.connect(self._on_other_version)
+        supervisor.unit_failed.connect(self._on_unit_failed)
         for changed in (context.store.status_changed, context.store.models_changed):
             changed.connect(self._on_status)
         context.updates.changed.connect(self._on_updates)
@@ -35,6 +38,9 @@ class WindowNotices(QObject):
     def tell_no_tray(self) -> None:
         text = self.tr("This desktop has no tray. Pinfill runs while this window is open; closing it quits.")
         self._notices.show_notice("tray", Notice(text))
+
+    def withdraw_no_tray(self) -> None:
+        self._notices.withdraw("tray")
 
     def _on_service_state(self) -> None:
         supervisor = self._context.supervisor
@@ -47,6 +53,8 @@ class WindowNotices(QObject):
                 notice = Notice(self.tr("The service is started again. {}").format(supervisor.message))
             case ServiceState.STOPPED if supervisor.message:
                 notice = Notice(supervisor.message, action=(self.tr("Start service"), supervisor.start))
+            case _ if supervisor.is_silent:
+                notice = Notice(silence_words(supervisor), Weight.FAILURE, restart, can_close=False)
             case _:
                 self._notices.withdraw("service")
                 return
@@ -55,6 +63,8 @@ class WindowNotices(QObject):
     def _on_connected(self) -> None:
         plan = self._context.supervisor.plan
         self._notices.withdraw("version")
+        if not self._context.supervisor.is_owner:
+            self._notices.withdraw("unit")
         if plan is None or plan.key_place is not KeyPlace.FILE:
             self._notices.withdraw("key")
             return
@@ -65,6 +75,10 @@ class WindowNotices(QObject):
         user = self.tr("another program ({})").format(who) if who else self.tr("another program")
         text = self.tr("Port {} is used by {}. Pinfill now listens on {}.").format(wanted, user, new)
         self._notices.show_notice("port", Notice(text))
+
+    def _on_unit_failed(self) -> None:
+        text = self.tr("The service that systemd should run did not start, so Pinfill runs one itself. See why: {}")
+        self._notices.show_notice("unit", Notice(text.format(COMMAND)))
 
     def _on_other_version(self, version: str) -> None:
         found = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -50,5 +51,6 @@ def test_what_a_thread_allocates_is_collected_in_the_gui_thread(qtbot: QtBot, co
 
 
 def test_python_collects_again_afterwards(collection: GarbageCollection) -> None:
+    assert gc.get_freeze_count() > len(sys.modules)
     collection.stop()
-    assert gc.isenabled()
+    assert gc.isenabled() and gc.get_freeze_count() == 0

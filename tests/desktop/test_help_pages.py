@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from pinfill_app.settings import AppSettings
 from pinfill_app.translations import LANGUAGES, use_language
 from pinfill_app.windows import help_pages as module
 from pinfill_app.windows.help_pages import HelpPages, help_pages
@@ -23,12 +24,12 @@ TITLES = {
 
 @pytest.mark.parametrize("language", TITLES)
 def test_pages_are_shown_in_the_windows_language_and_lead_to_each_other(
-    qtbot: QtBot, speaking: QCoreApplication, language: str
+    qtbot: QtBot, speaking: QCoreApplication, home: Path, language: str
 ) -> None:
     use_language(speaking, language)
     window = QWidget()
     qtbot.addWidget(window)
-    dialog = HelpPages(window)
+    dialog = HelpPages(AppSettings(home), window)
     titles = [dialog.pages.item(row).text() for row in range(dialog.pages.count())]
     assert tuple(titles[:2]) == TITLES[language]
     assert len(titles) == len({*titles}) == len(list(resource("help").glob("*.md")))

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtNetwork import QLocalSocket
 from pytestqt.qtbot import QtBot
 
-from pinfill_app.autostart import AutostartError, xdg
+from pinfill_app.autostart import AutostartError, start_command, xdg
 from pinfill_app.client import Client
 from pinfill_app.commands import Commands, Output
 from pinfill_app.failure import Failure
@@ -58,6 +58,18 @@ def test_the_entry_runs_the_application_whatever_the_path_holds(
     autostart.turn_off()
     autostart.turn_off()
     assert not autostart.is_on() and list(autostart.path.parent.iterdir()) == []
+
+
+def test_the_same_folder_is_used_after_a_login(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = [sys.executable, "-P", "-m", "pinfill_app", "--minimised"]
+    monkeypatch.chdir(home.parent)
+    monkeypatch.setenv("PINFILL_HOME", "home")  # from where the terminal was
+    assert start_command() == [*program, "--folder", str(home)]
+    monkeypatch.delenv("PINFILL_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert start_command() == [*program, "--folder", str(tmp_path / "data" / "pinfill")]
+    monkeypatch.delenv("XDG_DATA_HOME")
+    assert start_command() == program
 
 
 @pytest.mark.parametrize("line", ["Hidden=true", "X-GNOME-Autostart-enabled = false"])

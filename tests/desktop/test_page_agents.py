@@ -188,7 +188,7 @@ def test_agents_are_told_when_the_address_changes(qtbot: QtBot, home: Path, mach
         told.clear()
         context.supervisor.connected.emit(url, key)
         qtbot.waitUntil(lambda: len(told) == 1, timeout=LIMIT_MILLISECONDS)
-        assert "claude" in told[0][1]
+        assert "Claude Code" in told[0][1]
         environ = json.loads(settings.read_text())["env"]
         assert (environ["ANTHROPIC_BASE_URL"], environ["ANTHROPIC_AUTH_TOKEN"]) == (url, key)
     connections.apply(connections.plan_undo(CLAUDE))
@@ -245,3 +245,15 @@ def test_a_real_service_answers_the_test(qtbot: QtBot, home: Path, monkeypatch: 
         qtbot.waitUntil(lambda: len(outcomes) == 3, timeout=LIMIT_MILLISECONDS)
         refused = outcomes[2]
         assert isinstance(refused, Failure) and refused.kind is FailureKind.KEY_REFUSED
+
+
+def test_agents_are_told_of_by_their_titles(qtbot: QtBot, agents: Agents) -> None:
+    menu = AgentsMenu(agents.context)
+    menu._on_told({"claude": None, "qwen": None, "codex": AgentError("no room"), "": AgentError("no folder")})
+    told = agents.told
+    assert told == [
+        ("Agents were updated", "Their configuration has the new address of the service: Claude Code, qwen-code."),
+        ("Codex still has an old address", "no room"),
+        ("Agents could not be updated", "no folder"),
+    ]
+    menu.deleteLater()

@@ -24,6 +24,7 @@ from pinfill_app.widgets.memory_bar import MemoryBar
 from pinfill_app.windows.pin_files_dialog import PinFilesDialog
 from pinfill_app.windows.prefixes_removal import Removals
 from pinfill_service.api.schemas.manage import Evicted, Unpinned, VerifyReport
+from tests.support.desktop import LIMIT_MILLISECONDS
 from tests.support.pages import Asked, english, request, status
 from tests.support.prefixes import Shown, entry, pin, shown, source
 
@@ -300,7 +301,7 @@ def test_verifying_tells_the_outcome_of_each(qtbot: QtBot, on: Shown) -> None:
     on.page.view.selectAll()
     on.page.actions_of_rows.verify.trigger()
     assert said(on)["verify"].startswith("Comparing a with a cold run")
-    assert "about 6.2 s, 2 more to go" in said(on)["verify"]
+    assert "about 6.2 s, begun at " in said(on)["verify"] and said(on)["verify"].endswith(", 2 more to go.")
     qtbot.waitUntil(lambda: said(on)["verify"].startswith("a is equal"))
     first, second, third = said(on)["verify"].splitlines()
     assert first == "a is equal to a cold run: 16 tokens compared, first word after 0.1 s instead of 6.2 s."
@@ -483,3 +484,25 @@ def test_recent_requests_are_offered(qtbot: QtBot, on: Shown) -> None:
     qtbot.waitUntil(lambda: "pin" in said(on))
     assert asked == [("requests", "r3")]
     assert said(on)["pin"] == "The request cannot be pinned. It is gone. Send it again."
+
+
+def test_requests_that_used_no_pin_leave_the_table_as_it_is(
+    qtbot: QtBot, on: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on.have_prefixes([pin("a")], [entry("1", "one")])
+    shows: list[int] = []
+    show_rows = on.page.table.show_rows
+    monkeypatch.setattr(on.page.table, "show_rows", lambda rows: (shows.append(1), show_rows(rows)))
+    on.have(requests=(request("r1"), request("r2")))
+    qtbot.waitUntil(lambda: not on.page._requests_timer.isActive(), timeout=LIMIT_MILLISECONDS)
+    assert shows == []
+    on.have(requests=(request("r3", pin="a", saved_seconds=4.0),))
+    qtbot.waitUntil(lambda: shows == [1], timeout=LIMIT_MILLISECONDS)
+    assert on.page.table.rows[0].saved_last == 4.0
+
+
+def test_titles_do_not_ask_rows_whether_they_are_selected(on: Shown) -> None:
+    on.have_prefixes([pin("a"), pin("b")])
+    on.page.view.selectAll()
+    assert len(on.page.view.selected_rows) == 2
+    assert not on.page.view.horizontalHeader().selectionModel().hasSelection()

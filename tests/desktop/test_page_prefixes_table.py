@@ -188,6 +188,8 @@ def test_progress_is_shown_as_it_comes_and_told_for_its_row_only(qapp: QApplicat
     assert state.data() == "48 %, 9 s left"
     assert [(change[0].row(), change[1].row()) for change in (changes.at(0),)] == [(0, 0)] and changes.count() == 1
     assert table.progress_of(table.rows[1]) is None
+    table.show_progress({"a": step.model_copy(update={"done": 1_000, "seconds_left": 0.0})})
+    assert state.data() == "100 %, finishing"
 
 
 def test_hostile_names_are_shown_as_they_are_and_duplicates_once(qapp: QApplication) -> None:

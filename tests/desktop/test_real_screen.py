@@ -20,7 +20,7 @@ from pinfill_app.discovery import running_service
 from pinfill_app.tray_icon import PIN
 from pinfill_service.models.library import ModelLibrary
 from tests.support.desktop import is_alive, unused_port
-from tests.support.real_screen import LIMIT_SECONDS, Screen, missing_programs, real_screen, until
+from tests.support.real_screen import LIMIT_SECONDS, Screen, missing_programs, panel, real_screen, until
 from tests.support.real_service import KEY, MODEL
 from tests.support.tiny_gguf import TinyLlama
 
@@ -122,6 +122,51 @@ def test_a_file_is_pinned_used_and_unpinned_from_the_tray(home: Path, tmp_path: 
         finally:
             screen.keep("last")
             person.close()
+
+
+def test_a_panel_that_comes_and_goes_is_followed(home: Path, tmp_path: Path, url: str) -> None:
+    """Without one the window is the application; a panel that is restarted has the icon again."""
+    with real_screen(tmp_path, with_panel=False) as screen, application(screen, home) as process:
+        person = Person(screen, url)
+        try:
+            until(person.is_ready, "the service has its model")
+            until_opened(screen)  # minimised, as there is no tray
+            screen.keep("no-panel")
+            with panel(screen):
+                person.icon()
+                close_window(screen)
+            with panel(screen):
+                person.icon()
+                assert process.poll() is None
+                until(lambda: has_closed(screen), "only the icon is there")
+            until_opened(screen)
+            screen.keep("panel-gone")
+            close_window(screen)
+            errors = process.communicate(timeout=LIMIT_SECONDS)[1]
+            assert (process.returncode, errors) == (0, "")
+        finally:
+            screen.keep("last")
+            person.close()
+
+
+def until_opened(screen: Screen) -> None:
+    """The window, from the list of windows."""
+
+    def is_open() -> bool:
+        screen.activate("Pinfill")
+        return not has_closed(screen)
+
+    until(is_open, "the window can be opened")
+    until(lambda: screen.front() == "Pinfill", "the window gets what is typed")
+
+
+def close_window(screen: Screen) -> None:
+    screen.press_until("alt+F4", lambda: has_closed(screen), "the window has closed")
+
+
+def has_closed(screen: Screen) -> bool:
+    """Only the icon is there, if anything."""
+    return all(place.height() < LEAST_MENU for place in screen.windows("^pinfill$").values())
 
 
 def pin(person: Person, document: Path) -> None:

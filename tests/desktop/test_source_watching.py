@@ -27,10 +27,13 @@ class Watched:
         self._shown = Shown(home)
         self.client, self.told = self._shown.client, self._shown.told
         self.watching = SourceWatching(self._shown.context)
-        self.client.answers["PATCH", "pins"] = lambda asked: pin(asked.path[1])
+        self.client.answers["PATCH", "pins"] = self._patched
 
     def have(self, *pins: Pin) -> None:
         self._shown.have_prefixes(list(pins))
+
+    def _patched(self, asked: Asked) -> Pin:
+        return next(pin for pin in self._shown.store.pins if pin.name == asked.path[1])
 
     def until_asked(self, *expected: Asked) -> None:
         def changes() -> list[Asked]:
@@ -137,3 +140,14 @@ def test_a_file_that_is_its_old_self_again_makes_the_pin_warm_again(watched: Wat
     watched.until_asked(stale("held", "a.md changed"))
     text.write_text("A")
     watched.until_asked(stale("held", "a.md changed"), stale("held", ""))
+
+
+def test_a_refresh_that_came_first_does_not_leave_the_pin_stale(watched: Watched, tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("old")
+    held = made_of("p", path)
+    path.write_text("new")
+    refreshed = made_of("p", path)
+    watched.client.answers["PATCH", "pins"] = lambda asked: refreshed  # as the service has it by then
+    watched.have(held)
+    watched.until_asked(stale("p", "a.md changed"), stale("p", ""))

@@ -226,3 +226,13 @@ def test_what_nothing_seems_to_use_any_more_is_asked_about_again(qtbot: QtBot, i
     qtbot.waitUntil(lambda: {asked.path for asked in client.asked} == paths, timeout=LIMIT_MILLISECONDS)
     store.leave()
     assert not store._release_timer.isActive()
+
+
+def test_requests_that_end_in_one_go_are_told_once(qtbot: QtBot) -> None:
+    store, told = Store(ScriptedClient()), list[int]()
+    store.requests_changed.connect(lambda: told.append(len(store.requests)))
+    for number in range(200):
+        data = json.dumps({"id": str(number), **REQUEST})
+        store._on_received(ServerEvent("request.finished", data, str(number)))
+    assert len(store.requests) == 200 and told == []
+    qtbot.waitUntil(lambda: told == [200], timeout=LIMIT_MILLISECONDS)

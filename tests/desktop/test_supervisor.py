@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,12 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.discovery import running_service
 from pinfill_app.log_tail import Level, read_on
 from pinfill_app.service_state import ServiceState
+from pinfill_app.service_words import service_words
 from tests.support.desktop import (
     KEY,
     LIMIT_MILLISECONDS,
     QUICK,
+    another,
     is_alive,
     scripted,
     starts,
@@ -110,6 +114,20 @@ def test_a_hung_service_is_killed_and_started_again(qtbot: QtBot, home: Path) ->
         assert not is_alive(first) and is_alive(second)
 
 
+@posix_only
+def test_a_silent_service_is_told_before_it_counts_as_hung(qtbot: QtBot, home: Path) -> None:
+    with supervising(qtbot, scripted(home), replace(QUICK, answer=200, misses=10_000)) as watched:
+        watched.until(READY)
+        supervisor, (pid,) = watched.supervisor, starts(home)
+        os.kill(pid, signal.SIGSTOP)
+        qtbot.waitUntil(lambda: supervisor.is_silent, timeout=LIMIT_MILLISECONDS)
+        assert service_words(supervisor).startswith("does not answer, restart by ")
+        assert supervisor.given_up_at > time.time() and supervisor.state is READY
+        os.kill(pid, signal.SIGCONT)
+        qtbot.waitUntil(lambda: not supervisor.is_silent, timeout=LIMIT_MILLISECONDS)
+        assert service_words(supervisor) == "ready" and starts(home) == [pid]
+
+
 def test_one_that_does_not_listen_is_killed(qtbot: QtBot, home: Path) -> None:
     with supervising(qtbot, scripted(home, "deaf")) as watched:
         watched.until(READY)
@@ -127,13 +145,6 @@ def test_a_port_that_a_stranger_has_is_left_to_it(qtbot: QtBot, home: Path) -> N
             assert said[1] == taken != said[2] and watched.supervisor.url.endswith(f":{said[2]}")
             if sys.platform.startswith("linux"):
                 assert f"process {os.getpid()}" in str(said[3])
-
-
-def another(home: Path, behaviour: str = "normal", key: str = KEY, port: int | None = None) -> subprocess.Popen[bytes]:
-    """A service that somebody else has started."""
-    plan = scripted(home, behaviour, key=key, port=port)()
-    environment = os.environ | plan.environment()
-    return subprocess.Popen(plan.command(plan.port), env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 
 def test_a_running_service_is_used_and_left_running(qtbot: QtBot, home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from pinfill_app.plan import Plan
 from pinfill_app.service_state import ServiceState
 from pinfill_app.supervision_limits import Limits
 from pinfill_app.supervisor import Supervisor
+from pinfill_app.user_unit import UserUnit
 from tests.support import fake_service
 
 LIMIT_MILLISECONDS = 30_000
@@ -54,9 +56,11 @@ def unused_port() -> int:
 class Watched:
     """A supervisor, everything it has said, and an end in order."""
 
-    def __init__(self, qtbot: QtBot, make_plan: Callable[[], Plan], limits: Limits) -> None:
+    def __init__(
+        self, qtbot: QtBot, make_plan: Callable[[], Plan], limits: Limits, unit: UserUnit | None = None
+    ) -> None:
         self._qtbot = qtbot
-        self.supervisor = Supervisor(make_plan, limits)
+        self.supervisor = Supervisor(make_plan, limits, unit=unit)
         self.states: list[ServiceState] = []
         self.said: list[tuple[object, ...]] = []
         self.supervisor.state_changed.connect(self._on_state)
@@ -64,6 +68,7 @@ class Watched:
         self.supervisor.disconnected.connect(lambda: self.said.append(("disconnected",)))
         self.supervisor.port_changed.connect(lambda *ports: self.said.append(("port", *ports)))
         self.supervisor.other_version_found.connect(lambda version: self.said.append(("version", version)))
+        self.supervisor.unit_failed.connect(lambda: self.said.append(("unit failed",)))
         self.supervisor.stopped.connect(lambda: self.said.append(("stopped",)))
 
     def _on_state(self) -> None:
@@ -85,15 +90,24 @@ class Watched:
 
 
 @contextmanager
-def supervising(qtbot: QtBot, make_plan: Callable[[], Plan], limits: Limits = QUICK) -> Iterator[Watched]:
+def supervising(
+    qtbot: QtBot, make_plan: Callable[[], Plan], limits: Limits = QUICK, unit: UserUnit | None = None
+) -> Iterator[Watched]:
     """A started supervisor, stopped at the end."""
-    watched = Watched(qtbot, make_plan, limits)
+    watched = Watched(qtbot, make_plan, limits, unit)
     watched.supervisor.start()
     try:
         yield watched
     finally:
         watched.stop()
         watched.supervisor.deleteLater()
+
+
+def another(home: Path, behaviour: str = "normal", key: str = KEY, port: int | None = None) -> subprocess.Popen[bytes]:
+    """A service that somebody else has started."""
+    plan = scripted(home, behaviour, key=key, port=port)()
+    environment = os.environ | plan.environment()
+    return subprocess.Popen(plan.command(plan.port), env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 
 def starts(home: Path) -> list[int]:

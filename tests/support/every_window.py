@@ -141,7 +141,7 @@ def _dialogs(made: Shown[MainWindow], window: MainWindow) -> Iterator[Seen]:
         lambda: PinRequestDialog(detail(request, segments), "system", store, window),
         lambda: ChangeDialog(claude, plan, window),
         lambda: SelfTestDialog(window),
-        lambda: HelpPages(window),
+        lambda: HelpPages(made.context.settings, window),
     ]
     for make in makes:
         dialog = make()

@@ -78,6 +78,11 @@ class Screen:
         ids = self._ask("search", "--onlyvisible", "--name", "--class", name).split()
         return {window: place for window in ids if (place := self._geometry(window)) is not None}
 
+    def activate(self, title: str) -> None:
+        """As a list of windows does, which has those that are minimised, but not those that are hidden."""
+        for window in self._ask("search", "--name", f"^{title}$").split():
+            self._ask("windowactivate", window)  # refused for what no window manager knows
+
     def front(self) -> str:
         """The title of the window that gets what is typed; empty while none does."""
         return self._ask("getactivewindow", "getwindowname").strip()
@@ -116,7 +121,7 @@ class Screen:
 
 
 @contextmanager
-def real_screen(home: Path) -> Iterator[Screen]:
+def real_screen(home: Path, *, with_panel: bool = True) -> Iterator[Screen]:
     """A screen of 1280 x 800 with its tray at the top left; `home` is where its programs keep their settings."""
     environment = {name: value for name, value in os.environ.items() if name not in _DESKTOP_VARIABLES}
     environment |= {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_CACHE_HOME": str(home / ".cache")}
@@ -129,22 +134,26 @@ def real_screen(home: Path) -> Iterator[Screen]:
         screen = Screen(environment)
         _start(stack, environment, "openbox")
         until(screen.is_managed, "the window manager is there")
-        _start_panel(stack, screen)
+        if with_panel:
+            stack.enter_context(panel(screen))
         yield screen
 
 
-def _start_panel(stack: ExitStack, screen: Screen) -> None:
-    """The tray's: where it comes while the window manager is still starting, it may stay hidden for ever."""
+@contextmanager
+def panel(screen: Screen) -> Iterator[None]:
+    """With the tray. Where it comes while the window manager is still starting, it may stay hidden for ever."""
     command = ("trayer", "--edge", "top", "--align", "left", "--widthtype", "request")
+    with ExitStack() as stack:
 
-    def shows_itself() -> bool:
-        panel = _start(stack, screen.environment, *command)
-        with suppress(AssertionError):
-            return bool(until(lambda: screen.windows("^trayer$"), "the panel is shown", _PANEL_SECONDS))
-        panel.kill()
-        return False
+        def shows_itself() -> bool:
+            process = _start(stack, screen.environment, *command)
+            with suppress(AssertionError):
+                return bool(until(lambda: screen.windows("^trayer$"), "the panel is shown", _PANEL_SECONDS))
+            process.kill()
+            return False
 
-    until(shows_itself, "the panel with the tray is there")
+        until(shows_itself, "the panel with the tray is there")
+        yield
 
 
 def _started(stack: ExitStack, environment: Mapping[str, str], *command: str) -> str:

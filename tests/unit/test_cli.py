@@ -17,7 +17,7 @@ import keyring.backends.fail
 import pytest
 from typer.testing import CliRunner
 
-from pinfill_service import __version__, cli
+from pinfill_service import __version__, cli, settings
 from pinfill_service.commands import app as desktop
 from pinfill_service.commands.serve import LogLevel
 from pinfill_service.models.library import ModelLibrary
@@ -75,6 +75,22 @@ def test_the_application_is_started(
     monkeypatch.setattr(desktop, "why_not", lambda: None)
     monkeypatch.setitem(sys.modules, "pinfill_app.application", types.SimpleNamespace(run=run))
     assert pinfill(*arguments).code == 5 and started == ["--minimised" in arguments]
+
+
+def test_the_application_is_started_on_another_folder(
+    pinfill: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folders: list[Path] = []
+
+    def run(*, minimised: bool) -> int:
+        folders.append(settings.home())
+        return 0
+
+    monkeypatch.setattr(desktop, "why_not", lambda: None)
+    monkeypatch.setitem(sys.modules, "pinfill_app.application", types.SimpleNamespace(run=run))
+    monkeypatch.setenv("PINFILL_HOME", str(tmp_path / "usual"))  # and what is set is taken back after the test
+    assert pinfill("app", "--folder", str(tmp_path / "other one")).code == 0
+    assert folders == [tmp_path / "other one"]
 
 
 def test_an_application_that_does_not_run_is_ended_without_qt_and_without_a_folder(

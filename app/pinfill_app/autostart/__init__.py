@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
+from pinfill_app.own_folder import folder_is_chosen
+from pinfill_service.settings import home
+
 
 class AutostartError(Exception):
     """It could not be changed. The message says why."""
@@ -25,8 +28,12 @@ class Autostart(Protocol):
 
 
 def start_command() -> list[str]:
-    """How the application is started at login, in the tray."""
-    return [sys.executable, "-P", "-m", "pinfill_app", "--minimised"]
+    """How the application is started at login, in the tray, on the folder it works on now.
+
+    A login knows nothing of variables that only a terminal had, and the registry's Run key has room for none.
+    """
+    folder = ["--folder", str(home().absolute())] if folder_is_chosen() else []
+    return [sys.executable, "-P", "-m", "pinfill_app", "--minimised", *folder]
 
 
 def autostart() -> Autostart:

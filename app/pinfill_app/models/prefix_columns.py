@@ -83,9 +83,13 @@ def state_word(state: RowState) -> str:
             return pin_word(state)
 
 
-def progress_text(progress: PinProgressEvent) -> str:
-    """48 %, 9 s left"""
+def progress_text(progress: PinProgressEvent, stalled: bool = False) -> str:
+    """48 %, 9 s left; 48 %, stalled; 100 %, finishing"""
     share = units.percent(progress.done / progress.total if progress.total else 0)
+    if stalled:
+        return QCoreApplication.translate("prefixes", "{}, stalled").format(share)
+    if progress.total and progress.done >= progress.total:  # it is written to the disk
+        return QCoreApplication.translate("prefixes", "{}, finishing").format(share)
     if progress.seconds_left is None:
         return share
     tr, seconds = QCoreApplication.translate, ceil(progress.seconds_left)  # whole ones: it is a guess

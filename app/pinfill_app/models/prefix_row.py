@@ -127,10 +127,12 @@ def _source(pin: Pin) -> str:
     """rubric.md; rubric.md + 2"""
     tr = QCoreApplication.translate
     if not pin.sources:
-        return {
-            "text": tr("prefixes", "text"),
-            "messages": tr("prefixes", "conversation"),
-            "raw": tr("prefixes", "plain text"),
-        }[pin.kind]
+        match pin.kind:
+            case "text":
+                return tr("prefixes", "text")
+            case "messages":
+                return tr("prefixes", "conversation")
+            case "raw":
+                return tr("prefixes", "plain text")
     first = file_name(pin.sources[0].path)
     return first if len(pin.sources) == 1 else f"{first} + {units.number(len(pin.sources) - 1)}"

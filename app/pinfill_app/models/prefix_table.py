@@ -44,6 +44,7 @@ class PrefixTable(QAbstractTableModel):
         self._sorted_by: Column | None = None
         self._descending = False
         self._progress: dict[str, PinProgressEvent] = {}
+        self._stalled = False
         self._leaving: frozenset[Key] = frozenset()
         self._palette = QPalette()
         self._icons: dict[str, QIcon] = {}
@@ -75,11 +76,13 @@ class PrefixTable(QAbstractTableModel):
         self._descending = order is Qt.SortOrder.DescendingOrder
         self._become(self._arranged())
 
-    def show_progress(self, progress: Mapping[str, PinProgressEvent]) -> None:
-        """How far pins are that are being prefilled, by name."""
+    def show_progress(self, progress: Mapping[str, PinProgressEvent], *, stalled: bool = False) -> None:
+        """How far pins are that are being prefilled, by name. `stalled`: the service does not answer."""
         names = progress.keys() | self._progress.keys()
         changed = [name for name in names if progress.get(name) != self._progress.get(name)]
-        self._progress = dict(progress)
+        if stalled != self._stalled:
+            changed = [row.name for row in self._rows if row.pin is not None and row.pin.state == "prefilling"]
+        self._progress, self._stalled = dict(progress), stalled
         for name in changed:
             self._tell_row(("pin", name))
 
@@ -161,7 +164,7 @@ class PrefixTable(QAbstractTableModel):
         if row.key in self._leaving:
             return self.tr("unpinned soon") if row.pin is not None else self.tr("evicted soon")
         progress = self.progress_of(row)
-        return columns.text(row, column) if progress is None else columns.progress_text(progress)
+        return columns.text(row, column) if progress is None else columns.progress_text(progress, self._stalled)
 
     def progress_of(self, row: PrefixRow) -> PinProgressEvent | None:
         """Events are newer than what was asked for, but only that knows a pin whose events were missed."""
@@ -219,7 +222,8 @@ class PrefixTable(QAbstractTableModel):
             self._append([row for row in target if row.key not in self._places])
             known = dict(self._places)
             self._reorder([self._rows[known[row.key]] for row in target])
-        changed = [place for place, row in enumerate(target) if row != self._rows[place]]
+        pairs = zip(target, self._rows, strict=True)
+        changed = [place for place, (row, old) in enumerate(pairs) if row is not old and row != old]
         self._rows = target
         self._tell_changed(changed)
 

@@ -29,12 +29,25 @@ class RequestRow:
     processed: int
     total: int
     summary: RequestSummary | None = None
+    is_stalled: bool = False
 
 
-def request_rows(running: Iterable[RunningRequest], ended: Iterable[RequestSummary]) -> list[RequestRow]:
-    """Those that run, the latest first, then those that have ended, as given (latest first)."""
+def request_rows(
+    running: Iterable[RunningRequest], ended: Iterable[RequestSummary], *, stalled: bool = False
+) -> list[RequestRow]:
+    """Those that run, the latest first, then those that have ended, as given (latest first). `stalled`: the service
+    does not answer, so nobody knows how far they are.
+    """
     rows = [
-        RequestRow(each.id, each.client, each.model, each.cached, max(0, each.done - each.cached), each.total)
+        RequestRow(
+            each.id,
+            each.client,
+            each.model,
+            each.cached,
+            max(0, each.done - each.cached),
+            each.total,
+            is_stalled=stalled,
+        )
         for each in reversed(list(running))
     ]
     for each in ended:
@@ -89,7 +102,7 @@ def why(row: RequestRow) -> str:
     """What a person should know of it, in a few words; empty where all went well."""
     tr = QCoreApplication.translate
     if row.summary is None:
-        return tr("activity", "running")
+        return tr("activity", "stalled") if row.is_stalled else tr("activity", "running")
     if row.summary.error is not None:
         return tr("activity", "failed: {}").format(failure_words(row.summary.error, row.summary.error))
     if row.summary.finish_reason == "cancelled":
@@ -114,4 +127,4 @@ def _time(row: RequestRow) -> str:
     locale, at = QLocale(), QDateTime.fromSecsSinceEpoch(int(row.summary.at))
     if at.date() != QDateTime.currentDateTime().date():
         return locale.toString(at.date(), QLocale.FormatType.ShortFormat)
-    return locale.toString(at.time(), locale.timeFormat(QLocale.FormatType.ShortFormat).replace("mm", "mm:ss"))
+    return units.clock_with_seconds(row.summary.at)

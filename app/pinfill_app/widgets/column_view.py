@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractTableModel, QEvent, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QAbstractTableModel, QEvent, QItemSelectionModel, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QFont, QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QMenu, QTableView, QWidget
 
@@ -181,6 +181,9 @@ class ColumnView(QTableView):
     def _set_up_header(self) -> None:
         header = self.horizontalHeader()
         header.setHighlightSections(False)
+        header.setSelectionModel(
+            QItemSelectionModel(self.model(), header)
+        )  # that of the rows it would walk along to paint
         header.setSectionsMovable(True)
         header.setFirstSectionMovable(False)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

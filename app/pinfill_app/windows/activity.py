@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from pinfill_app import units
 from pinfill_app.client import Call
@@ -18,6 +18,7 @@ from pinfill_app.tray_actions import copy
 from pinfill_app.widgets.bar_delegate import BarDelegate
 from pinfill_app.widgets.empty_state import EmptyState
 from pinfill_app.widgets.heading import heading
+from pinfill_app.widgets.splitter import Splitter
 from pinfill_app.widgets.table_view import TableView, with_margins
 from pinfill_app.windows.activity_detail import ActivityDetail
 from pinfill_app.windows.activity_rules import RuleOffer
@@ -73,8 +74,7 @@ class ActivityPage(Page):
         self._render()
 
     def _lay_out(self) -> None:
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
+        split = Splitter(Qt.Orientation.Vertical, self.tr("Height of the details"))
         split.addWidget(with_margins(self.view))
         scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -83,6 +83,7 @@ class ActivityPage(Page):
         split.addWidget(scroll)
         split.setStretchFactor(0, 1)
         split.setSizes([1, DETAIL_LINES * self.fontMetrics().lineSpacing()])
+        split.keep_sizes(self.context.settings, self.NAME)
         self._stack = QStackedWidget()
         self._stack.addWidget(split)
         self._stack.addWidget(self.empty)
@@ -112,7 +113,9 @@ class ActivityPage(Page):
         if not self.isVisible():
             return
         store = self.context.store
-        self.table.show_rows(request_rows(store.running.requests.values(), store.requests))
+        running = store.running
+        rows = request_rows(running.requests.values(), store.requests, stalled=running.is_stalled)
+        self.table.show_rows(rows)
         if not self.table.rows:
             self._say_why_empty()
         self._stack.setCurrentIndex(0 if self.table.rows else 1)

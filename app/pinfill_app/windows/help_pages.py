@@ -6,13 +6,16 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QSplitter, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QTextBrowser, QVBoxLayout, QWidget
 
+from pinfill_app.settings import AppSettings
 from pinfill_app.theme import MARGIN
 from pinfill_app.translations import spoken
+from pinfill_app.widgets.splitter import Splitter
 from pinfill_app.widgets.text_size import resize_to_text
 from pinfill_service.resources import resource
 
+NAME = "help"  # for what is remembered of it
 WIDTH, HEIGHT = 120, 36  # characters, lines
 
 
@@ -32,7 +35,7 @@ class HelpPages(QDialog):
     Raises ResourceMissingError when there are none.
     """
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, settings: AppSettings, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Help"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -47,8 +50,7 @@ class HelpPages(QDialog):
             item.setData(Qt.ItemDataRole.UserRole, str(path))
             self.pages.addItem(item)
         self.pages.currentItemChanged.connect(self._show)
-        split = QSplitter()
-        split.setChildrenCollapsible(False)
+        split = Splitter(Qt.Orientation.Horizontal, self.tr("Width of the list"))
         split.addWidget(self.pages)
         split.addWidget(self.text)
         split.setStretchFactor(1, 1)
@@ -57,6 +59,7 @@ class HelpPages(QDialog):
         layout.addWidget(split)
         resize_to_text(self, WIDTH, HEIGHT)
         self.pages.setMinimumWidth(self.pages.sizeHintForColumn(0) + 2 * MARGIN)
+        split.keep_sizes(settings, NAME)
         self.pages.setCurrentRow(0)
 
     def _follow(self, link: QUrl) -> None:

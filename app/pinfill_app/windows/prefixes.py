@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
@@ -29,6 +29,8 @@ from pinfill_app.windows.prefixes_view import PrefixView
 from pinfill_app.windows.prefixes_work import PrefixWork
 from pinfill_app.wording import state_word
 from pinfill_service.api.schemas.manage import Entry
+
+REQUESTS_MILLISECONDS = 1_000  # thousands of rows are not shown again with every request that ends
 
 
 class PrefixesPage(Page):
@@ -57,6 +59,9 @@ class PrefixesPage(Page):
         self._stack = QStackedWidget()
         self._drop = DropSign(self)
         self._sources = SourceWatching(context, self)
+        self._requests_timer = QTimer(self, singleShot=True, interval=REQUESTS_MILLISECONDS)
+        self._requests_timer.timeout.connect(self._render_requests)
+        self._pin_rows: list[PrefixRow] = []
         self._entries: tuple[Entry, ...] = ()
         self._entry_rows: list[PrefixRow] = []  # of those
         self.setAcceptDrops(True)
@@ -90,9 +95,16 @@ class PrefixesPage(Page):
         store = self.context.store
         if self._entries is not store.entries:
             self._entries, self._entry_rows = store.entries, entry_rows(store.entries, store.entries_at)
-        self.table.show_progress(store.running.pins)
-        self.table.show_rows(pin_rows(store.pins, store.requests) + self._entry_rows)
+        self._render_progress()
+        self._pin_rows = pin_rows(store.pins, store.requests)
+        self.table.show_rows(self._pin_rows + self._entry_rows)
         self._render_rest()
+
+    def _render_requests(self) -> None:
+        """They tell what a pin saved last, and often nothing about any."""
+        store = self.context.store
+        if self.isVisible() and pin_rows(store.pins, store.requests) != self._pin_rows:
+            self._render()
 
     def _render_rest(self) -> None:
         """All but the rows."""
@@ -104,7 +116,8 @@ class PrefixesPage(Page):
 
     def _render_progress(self) -> None:
         if self.isVisible():
-            self.table.show_progress(self.context.store.running.pins)
+            running = self.context.store.running
+            self.table.show_progress(running.pins, stalled=running.is_stalled)
 
     def _render_empty(self) -> None:
         has_rows = bool(self.table.rows)
@@ -224,8 +237,9 @@ class PrefixesPage(Page):
 
     def _connect(self, work: PrefixWork) -> None:
         store = self.context.store
-        for changed in (store.pins_changed, store.entries_changed, store.requests_changed):
+        for changed in (store.pins_changed, store.entries_changed):
             changed.connect(self._render)
+        store.requests_changed.connect(lambda: self._requests_timer.isActive() or self._requests_timer.start())
         for changed in (store.status_changed, self.context.supervisor.state_changed):
             changed.connect(self._render_rest)
         store.progress_changed.connect(self._render_progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -116,10 +117,11 @@ class PrefixWork(QObject):
     def _verify(self, pin: Pin, ended: Callable[[], None]) -> None:
         takes = self.tr("about {}").format(units.duration(pin.prefill_seconds)) if pin.prefill_seconds else ""
         words = self.tr("Comparing {} with a cold run, which takes as long as its prefill").format(pin.name)
+        begun = self.tr("begun at {}").format(units.clock_with_seconds(time.time()))
         more = self.tr("{} more to go").format(units.number(self._unverified - 1)) if self._unverified > 1 else ""
         stop = (self.tr("&Stop after it"), self._stop_verifying) if more else None
         self._notices.withdraw("verify")
-        notice = Notice(", ".join(filter(None, (words, takes, more))) + ".", action=stop)
+        notice = Notice(", ".join(filter(None, (words, takes, begun, more))) + ".", action=stop)
         self._notices.show_notice("verify", notice)
         done = partial(self._on_verified, pin, ended)
         self._context.client.post(VerifyReport, "pins", pin.name, "verify", done=done, seconds=None)

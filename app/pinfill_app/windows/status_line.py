@@ -7,11 +7,12 @@ from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
 from pinfill_app import units
 from pinfill_app.failure_words import provider_words
+from pinfill_app.service_words import service_words
 from pinfill_app.state import Store
 from pinfill_app.supervisor import Supervisor
 from pinfill_app.theme import GRID
 from pinfill_app.widgets.elided_label import ElidedLabel
-from pinfill_app.wording import provider_word, state_word
+from pinfill_app.wording import provider_word
 
 
 class StatusLine(QStatusBar):
@@ -34,7 +35,7 @@ class StatusLine(QStatusBar):
     def _render(self) -> None:
         status = self._store.status
         missing = self.tr("no model is loaded") if status is not None and status.model is None else ""
-        self._state.setText(" - ".join(filter(None, (state_word(self._supervisor.state), missing))))
+        self._state.setText(" - ".join(filter(None, (service_words(self._supervisor), missing))))
         model, activity, memory = (status.model, status.activity, status.memory) if status else (None, None, None)
         speed = activity.decode_tokens_per_second if activity else None
         self._model.show_text(model.name if model else "")

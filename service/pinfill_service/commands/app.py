@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,12 +16,15 @@ from pinfill_service.commands.console import CommandError, err
 def app(
     minimised: Annotated[bool, typer.Option("--minimised", help="Show only the tray's icon, no window.")] = False,
     leave: Annotated[bool, typer.Option("--quit", help="End the one that runs, as its own Quit does.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="Pinfill's folder, instead of PINFILL_HOME.")] = None,
 ) -> None:
     """Start the tray application, which runs the service and shows what is cached. So does pinfill without a command.
 
     A second start raises the window of the first. With --quit it ends, in order and with the service it started;
     this waits for it, and is content when none runs.
     """
+    if folder is not None:
+        os.environ["PINFILL_HOME"] = str(folder.absolute())  # for the service, too
     if leave:
         _end_running()
         return

@@ -75,6 +75,10 @@
    <translation>A&amp;dresse kopieren</translation>
   </message>
   <message>
+   <source>Height of the details</source>
+   <translation>Höhe der Einzelheiten</translation>
+  </message>
+  <message>
    <source>No requests yet. Connect an agent, or send requests to {}.</source>
    <translation>Noch keine Anfragen. Verbinden Sie einen Agenten oder senden Sie Anfragen an {}.</translation>
   </message>
@@ -242,6 +246,10 @@
  </context>
  <context>
   <name>AgentsMenu</name>
+  <message>
+   <source>Agents could not be updated</source>
+   <translation>Agenten konnten nicht angepasst werden</translation>
+  </message>
   <message>
    <source>Agents were updated</source>
    <translation>Agenten wurden angepasst</translation>
@@ -596,6 +604,10 @@ mit Cache: {}</translation>
   <message>
    <source>Help pages</source>
    <translation>Hilfeseiten</translation>
+  </message>
+  <message>
+   <source>Width of the list</source>
+   <translation>Breite der Liste</translation>
   </message>
  </context>
  <context>
@@ -1743,6 +1755,10 @@ mit Cache: {}</translation>
    <translation>und {} weitere</translation>
   </message>
   <message>
+   <source>begun at {}</source>
+   <translation>begonnen um {}</translation>
+  </message>
+  <message>
    <source>{} could not be changed</source>
    <translation>{} konnte nicht geändert werden</translation>
   </message>
@@ -2244,8 +2260,16 @@ mit Cache: {}</translation>
    <translation>Nichts konnte verworfen werden</translation>
   </message>
   <message>
+   <source>Programs reach the service at {}.</source>
+   <translation>Programme erreichen den Dienst unter {}.</translation>
+  </message>
+  <message>
    <source>Starting with the computer could not be changed</source>
    <translation>Das Starten mit dem Computer konnte nicht geändert werden</translation>
+  </message>
+  <message>
+   <source>The key is on the clipboard.</source>
+   <translation>Der Schlüssel ist in der Zwischenablage.</translation>
   </message>
   <message>
    <source>Unpin</source>
@@ -2472,6 +2496,10 @@ mit Cache: {}</translation>
    <translation>Der Dienst wird wieder gestartet. {}</translation>
   </message>
   <message>
+   <source>The service that systemd should run did not start, so Pinfill runs one itself. See why: {}</source>
+   <translation>Der Dienst, den systemd ausführen soll, ist nicht gestartet, daher führt Pinfill selbst einen aus. Der Grund steht in: {}</translation>
+  </message>
+  <message>
    <source>This desktop has no tray. Pinfill runs while this window is open; closing it quits.</source>
    <translation>Dieser Desktop hat keinen Infobereich. Pinfill läuft, solange dieses Fenster offen ist; wird es geschlossen, endet Pinfill.</translation>
   </message>
@@ -2576,6 +2604,10 @@ mit Cache: {}</translation>
   <message>
    <source>running</source>
    <translation>läuft</translation>
+  </message>
+  <message>
+   <source>stalled</source>
+   <translation>stockt</translation>
   </message>
   <message>
    <source>{} cached, {} new, of {} tokens</source>
@@ -3523,6 +3555,14 @@ mit Cache: {}</translation>
    <translation>{} s</translation>
   </message>
   <message>
+   <source>{}, finishing</source>
+   <translation>{}, wird abgeschlossen</translation>
+  </message>
+  <message>
+   <source>{}, stalled</source>
+   <translation>{}, stockt</translation>
+  </message>
+  <message>
    <source>{}, {} left</source>
    <translation>{}, noch {}</translation>
   </message>
@@ -3618,6 +3658,10 @@ mit Cache: {}</translation>
  <context>
   <name>states</name>
   <message>
+   <source>If that goes on, it is restarted by {}.</source>
+   <translation>Bleibt das so, wird er bis {} neu gestartet.</translation>
+  </message>
+  <message>
    <source>It crashed ({}).</source>
    <translation>Er ist abgestürzt ({}).</translation>
   </message>
@@ -3626,12 +3670,24 @@ mit Cache: {}</translation>
    <translation>Er endete mit dem Rückgabewert {}.</translation>
   </message>
   <message>
+   <source>The service does not answer.</source>
+   <translation>Der Dienst antwortet nicht.</translation>
+  </message>
+  <message>
    <source>busy</source>
    <translation>beschäftigt</translation>
   </message>
   <message>
    <source>cold</source>
    <translation>kalt</translation>
+  </message>
+  <message>
+   <source>does not answer</source>
+   <translation>antwortet nicht</translation>
+  </message>
+  <message>
+   <source>does not answer, restart by {}</source>
+   <translation>antwortet nicht, Neustart bis {}</translation>
   </message>
   <message>
    <source>failed</source>

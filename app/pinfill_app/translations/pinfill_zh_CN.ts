@@ -75,6 +75,10 @@
    <translation>复制地址(&amp;A)</translation>
   </message>
   <message>
+   <source>Height of the details</source>
+   <translation>详细信息的高度</translation>
+  </message>
+  <message>
    <source>No requests yet. Connect an agent, or send requests to {}.</source>
    <translation>还没有请求。请连接一个智能体，或向 {} 发送请求。</translation>
   </message>
@@ -242,6 +246,10 @@
  </context>
  <context>
   <name>AgentsMenu</name>
+  <message>
+   <source>Agents could not be updated</source>
+   <translation>智能体无法更新</translation>
+  </message>
   <message>
    <source>Agents were updated</source>
    <translation>智能体已更新</translation>
@@ -596,6 +604,10 @@ with it: {}</source>
   <message>
    <source>Help pages</source>
    <translation>帮助页面</translation>
+  </message>
+  <message>
+   <source>Width of the list</source>
+   <translation>列表的宽度</translation>
   </message>
  </context>
  <context>
@@ -1743,6 +1755,10 @@ with it: {}</source>
    <translation>以及另外 {} 个</translation>
   </message>
   <message>
+   <source>begun at {}</source>
+   <translation>开始于 {}</translation>
+  </message>
+  <message>
    <source>{} could not be changed</source>
    <translation>无法更改 {}</translation>
   </message>
@@ -2244,8 +2260,16 @@ with it: {}</source>
    <translation>无法移除任何内容</translation>
   </message>
   <message>
+   <source>Programs reach the service at {}.</source>
+   <translation>程序可通过 {} 访问服务。</translation>
+  </message>
+  <message>
    <source>Starting with the computer could not be changed</source>
    <translation>无法更改随计算机启动的设置</translation>
+  </message>
+  <message>
+   <source>The key is on the clipboard.</source>
+   <translation>密钥已在剪贴板中。</translation>
   </message>
   <message>
    <source>Unpin</source>
@@ -2472,6 +2496,10 @@ with it: {}</source>
    <translation>正在重新启动服务。{}</translation>
   </message>
   <message>
+   <source>The service that systemd should run did not start, so Pinfill runs one itself. See why: {}</source>
+   <translation>应由 systemd 运行的服务没有启动，因此 Pinfill 自己运行了一个。查看原因：{}</translation>
+  </message>
+  <message>
    <source>This desktop has no tray. Pinfill runs while this window is open; closing it quits.</source>
    <translation>此桌面没有托盘。Pinfill 在此窗口打开期间运行；关闭窗口即退出。</translation>
   </message>
@@ -2576,6 +2604,10 @@ with it: {}</source>
   <message>
    <source>running</source>
    <translation>运行中</translation>
+  </message>
+  <message>
+   <source>stalled</source>
+   <translation>停滞</translation>
   </message>
   <message>
    <source>{} cached, {} new, of {} tokens</source>
@@ -3523,6 +3555,14 @@ with it: {}</source>
    <translation>{} 秒</translation>
   </message>
   <message>
+   <source>{}, finishing</source>
+   <translation>{}，即将完成</translation>
+  </message>
+  <message>
+   <source>{}, stalled</source>
+   <translation>{}，停滞</translation>
+  </message>
+  <message>
    <source>{}, {} left</source>
    <translation>{}，还剩 {}</translation>
   </message>
@@ -3618,6 +3658,10 @@ with it: {}</source>
  <context>
   <name>states</name>
   <message>
+   <source>If that goes on, it is restarted by {}.</source>
+   <translation>如果持续如此，将在 {} 之前重启它。</translation>
+  </message>
+  <message>
    <source>It crashed ({}).</source>
    <translation>它崩溃了（{}）。</translation>
   </message>
@@ -3626,12 +3670,24 @@ with it: {}</source>
    <translation>它以退出代码 {} 结束。</translation>
   </message>
   <message>
+   <source>The service does not answer.</source>
+   <translation>服务没有响应。</translation>
+  </message>
+  <message>
    <source>busy</source>
    <translation>忙碌</translation>
   </message>
   <message>
    <source>cold</source>
    <translation>冷</translation>
+  </message>
+  <message>
+   <source>does not answer</source>
+   <translation>没有响应</translation>
+  </message>
+  <message>
+   <source>does not answer, restart by {}</source>
+   <translation>没有响应，将在 {} 之前重启</translation>
   </message>
   <message>
    <source>failed</source>

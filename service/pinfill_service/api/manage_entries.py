@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 
-from pinfill_service.api.context import Service, ServiceDep
+from pinfill_service.api.context import Service, ServiceDep, recorded
 from pinfill_service.api.errors import ApiError
 from pinfill_service.api.schemas.manage import Entries, Entry, EntryEvictedEvent, Evicted
 from pinfill_service.engine.interface import EntryInfo
@@ -16,7 +16,7 @@ from pinfill_service.pins.upkeep import session_value
 _SHOWN_TOKENS = 48
 _SHOWN_CHARACTERS = 120
 
-router = APIRouter(prefix="/pinfill/v1/entries", tags=["entries"])
+router = APIRouter(prefix="/pinfill/v1/entries", tags=["entries"], dependencies=[Depends(recorded)])
 
 
 @router.get("")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Depends
 
-from pinfill_service.api.context import Application, ApplicationDep, ServiceDep
+from pinfill_service.api.context import Application, ApplicationDep, ServiceDep, recorded
 from pinfill_service.api.pin_origin import content_of, origin_of
 from pinfill_service.api.pin_views import PinViews
 from pinfill_service.api.schemas.manage import (
@@ -22,7 +22,7 @@ from pinfill_service.api.schemas.manage import (
     VerifyRequest,
 )
 
-router = APIRouter(prefix="/pinfill/v1/pins", tags=["pins"])
+router = APIRouter(prefix="/pinfill/v1/pins", tags=["pins"], dependencies=[Depends(recorded)])
 
 
 @router.get("")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 
-from pinfill_service.api.context import Application, ApplicationDep
+from pinfill_service.api.context import Application, ApplicationDep, recorded
 from pinfill_service.api.errors import ApiError
 from pinfill_service.api.remembered import Remembered
 from pinfill_service.api.schemas.manage import RequestDetail, Requests, RequestSegment, Savings, SavingsPart
 
-router = APIRouter(prefix="/pinfill/v1", tags=["requests"])
+router = APIRouter(prefix="/pinfill/v1", tags=["requests"], dependencies=[Depends(recorded)])
 
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Days = Annotated[int, Query(ge=1, le=3660)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
@@ -35,6 +36,7 @@ from pinfill_service.prompt.tokenizer import Piece
 log = logging.getLogger(__name__)
 
 _MAX_CLIENT = 80  # characters of a User-Agent
+SETTLING_SECONDS = 2.0  # a record waits for the engine, which may be in a long step, or stuck
 _MAX_EVICTIONS, _MAX_EVICTED_TOKENS = 100, 500_000
 
 
@@ -95,6 +97,7 @@ class Recorder:
         self.recent = RecentRequests()
         self._evictions: deque[Eviction] = deque(maxlen=_MAX_EVICTIONS)
         self._worker = ThreadPoolExecutor(1, "records")
+        self._latest: Future[None] | None = None
 
     def watch(self, request: Request, run: Run) -> Watch:
         return Watch(self, self._publish, request, run)
@@ -105,9 +108,18 @@ class Recorder:
 
     def submit(self, watch: Watch, results: Sequence[ChoiceResult]) -> None:
         try:
-            self._worker.submit(self._record, watch, results)
+            self._latest = self._worker.submit(self._record, watch, results)
         except RuntimeError:  # closed: the answer ended after the service did
             log.debug("the request %s ended too late to be recorded", watch.id)
+
+    async def settled(self) -> None:
+        """Returns when all requests are recorded whose answers are out, or after SETTLING_SECONDS.
+
+        Whoever has an answer finds its request in what is looked up behind this.
+        """
+        latest = self._latest
+        if latest is not None and not latest.done():
+            await asyncio.wait([asyncio.wrap_future(latest)], timeout=SETTLING_SECONDS)
 
     def close(self) -> None:
         """Returns when everything is recorded."""
@@ -122,9 +134,9 @@ class Recorder:
             pin = self._keeping.pin_of(prompt.token_ids) if self._keeping is not None else None
             summary = watch.summary(results, pin, self._finding(watch, prompt))
             self.recent.add(Remembered(summary, prompt, watch.run.origin.chat))
-            self._publish("request.finished", RequestFinishedEvent(**summary.model_dump()))
             if self._keeping is not None:
-                self._keeping.record(summary, prompt)
+                self._keeping.record(summary, prompt)  # first: who is told looks at once
+            self._publish("request.finished", RequestFinishedEvent(**summary.model_dump()))
         except Exception:  # the answer is out: a record that fails concerns nobody else
             log.exception("the request %s could not be recorded", watch.id)
 

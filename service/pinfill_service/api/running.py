@@ -193,6 +193,8 @@ class Running:
         while batch or self._generation.running:
             part, failure = self._write_all(batch, dialect)
             if failure is not None:
+                self.watch.failed(failure)
+                self.watch.end(self.results)  # before the client can ask for it
                 yield part + dialect.failed(failure)
                 return
             if not part and loop.time() >= due:
@@ -216,7 +218,10 @@ class Running:
                 return delta
             case Finished():
                 self.watch.finished(index)
-                return choice.finish(event)
+                delta = choice.finish(event)
+                if all(result.finish_reason is not None for result in self.results):
+                    self.watch.end(self.results)  # before the client can ask for it
+                return delta
             case Failed():
                 self.watch.failed(event.error)
                 raise event.error

@@ -82,6 +82,39 @@ def test_a_pin_without_a_file_stays_in_memory() -> None:
     assert cache.ask([*PROMPT, 7, 8]) == 100
 
 
+def test_a_second_copy_of_a_pin_counts_as_free_and_goes_with_what_is_not_pinned() -> None:
+    """Another prompt took the pin's slot, so pages hold it; its next use copies it into the slot."""
+    cache = Cache(slots=1)
+    size, name = cache.kv.bytes_per_token, ids(PROMPT)
+    cache.ask(PROMPT)
+    cache.cache.pin("", name)
+    for prompt in ([7, 8, 9], [*PROMPT, 7, 8]):
+        cache.ask(prompt)
+    stats = cache.cache.stats()
+    assert stats.total_bytes > stats.protected_bytes + 100 * size and stats.protected_bytes == 100 * size
+    cache.cache.evict_all()
+    stats = cache.cache.stats()
+    assert (stats.total_bytes, stats.protected_bytes) == (100 * size, 100 * size)
+    check_books(cache.cache, cache.kv)
+    assert cache.ask([*PROMPT, 7, 9]) == 100
+
+
+def test_of_two_slots_with_a_pin_one_is_free() -> None:
+    cache = Cache()
+    size = cache.kv.bytes_per_token
+    first = cache.cache.claim("", ids(PROMPT))
+    cache.kv.run(first.slot, PROMPT)
+    cache.cache.extend(first.slot, ids(PROMPT))
+    cache.ask([*PROMPT, 7])  # beside the one that still runs
+    cache.cache.release(first.slot)
+    cache.cache.pin("", ids(PROMPT))
+    assert [len(content) for content in cache.kv.content] == [100, 101]
+    assert (cache.cache.stats().protected_bytes, cache.cache.stats().evictable_bytes) == (100 * size, 101 * size)
+    cache.cache.evict_all()
+    assert (cache.cache.stats().protected_bytes, cache.cache.stats().total_bytes) == (100 * size, 100 * size)
+    assert cache.ask([*PROMPT, 8, 9]) == 100
+
+
 @pytest.mark.parametrize("state_bytes", [0, 8])
 @pytest.mark.parametrize("other", [PROMPT[:50], [7, 8, 9]], ids=["a part of it", "another prompt"])
 def test_a_pin_without_a_file_stays_also_behind_one_with_a_file(state_bytes: int, other: list[int]) -> None:

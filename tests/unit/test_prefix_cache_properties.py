@@ -219,6 +219,9 @@ class CacheMachine(RuleBasedStateMachine):
     def evict_all(self) -> None:
         self.cache.evict_all()
         assert (self.cache.stats().evictable_bytes, self.cache.stats().unused_bytes) == (0, 0)
+        ends = {slot.index: slot.node for slot in self.cache._slots if not slot.busy and slot.node is not None}
+        for slot, end in ends.items():
+            assert end.is_root or (end.is_protected and end.span is None and end.slots == {slot}), "a copy was left"
 
     @rule()
     def give_back_unused(self) -> None:

@@ -171,14 +171,38 @@ class CacheMemory:
         if not copies:
             return False
         slot = min(copies, key=lambda slot: slot.last_used)
-        if not (keep := slot.needed_length(*others)):
-            self._forget(slot)
-            return True
-        assert slot.node is not None
-        needed = next(node for node in slot.node.path() if node.end == keep)
-        self.tree.detach(slot.node, slot.index, needed)
-        self._cut(slot, needed)
+        self._cut_to(slot, slot.needed_length(*others))
         return True
+
+    def _cut_to(self, slot: SlotRecord, length: int) -> None:
+        """Cuts a slot back to its first `length` tokens, which end a node of its path."""
+        if not length:
+            self._forget(slot)
+            return
+        assert slot.node is not None
+        end = next(node for node in slot.node.path() if node.end == length)
+        self.tree.detach(slot.node, slot.index, end)
+        self._cut(slot, end)
+
+    def _copies(self) -> list[tuple[SlotRecord, int, int]]:
+        """Idle slots that end in what is protected and in memory elsewhere too, those longest unused first.
+
+        (slot, tokens of it that have to stay, protected tokens behind those), as if all before were cut already.
+        """
+        copies, cut = [], set[tuple[int, Node]]()
+        for slot in sorted(self._idle(), key=lambda slot: slot.last_used):
+            node, behind, doubled = slot.node, list[Node](), 0
+            while node is not None and not node.is_root:
+                elsewhere = node.span is not None or any((other, node) not in cut for other in node.slots - {slot.index})
+                if node.is_protected and not elsewhere:
+                    break
+                behind.append(node)
+                doubled += len(node.tokens) if node.is_protected else 0
+                node = node.parent
+            if doubled:
+                cut |= {(slot.index, each) for each in behind}
+                copies.append((slot, node.end if node is not None else 0, doubled))
+        return copies
 
     def evict(self, leaf: Node, excess: int | None = None) -> None:
         """Forgets an unprotected leaf, or only as much of its end as frees `excess` bytes."""
@@ -211,6 +235,8 @@ class CacheMemory:
             for leaf in leaves:
                 self.evict(leaf)
                 count += 1
+        for slot, needed, _ in self._copies():
+            self._cut_to(slot, needed)
         self._kv.pool.trim(0)
         return count
 
@@ -283,6 +309,7 @@ class CacheMemory:
             if not node.is_protected:
                 evictable += len(node.tokens) * kv.bytes_per_token * (len(node.slots) + (node.span is not None))
                 evictable += kv.state_bytes * _holds_state(node)
+        evictable += sum(doubled for _, _, doubled in self._copies()) * kv.bytes_per_token
         unused = kv.pool.bytes_free + sum(self._dead_tokens(slot) for slot in self._idle()) * kv.bytes_per_token
         total = kv.resident_bytes + kv.pool.bytes_used + kv.pool.bytes_free + self._checkpoint_bytes()
         protected = total - evictable - unused

@@ -95,7 +95,8 @@ class Evicted:
 class CacheStats:
     """Counts of one moment; protected + evictable + unused == total, which is all the memory that KV takes.
 
-    `evictable_bytes` is what entries hold that nothing protects; nothing holds what is unused.
+    `evictable_bytes` is what entries hold that nothing protects, and second copies of what is protected; nothing holds
+    what is unused.
     """
 
     entries: int

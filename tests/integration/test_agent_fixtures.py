@@ -14,7 +14,8 @@ import pytest
 
 from pinfill_service.application import create_app
 from pinfill_service.cache.prefill_cost import PrefillCost
-from pinfill_service.engine.interface import Event, GenerationRequest, Started, Token
+from pinfill_service.engine.events import Event, Started, Token
+from pinfill_service.engine.interface import GenerationRequest
 from pinfill_service.engine.loading import load_engine
 from pinfill_service.engine.scheduler import OnnxEngine
 from pinfill_service.loaded_model import LoadedModel

@@ -9,7 +9,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from pinfill_service.engine.interface import Finished, GenerationRequest, Grammar, Sampling
+from pinfill_service.engine.events import Finished
+from pinfill_service.engine.interface import GenerationRequest, Grammar, Sampling
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.grammar import JsonReply, Tool, ToolCalls
 from pinfill_service.prompt.text_model import TextModel, load_text_model

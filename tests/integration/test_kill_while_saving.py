@@ -21,7 +21,7 @@ PINS = 6
 # Saves prefixes one after another and says when it begins with each; it is killed in the middle of one.
 SAVER = """
 import sys
-from pinfill_service.engine.interface import GenerationRequest
+from pinfill_service.engine.interface import (GenerationRequest)
 from tests.integration.test_kill_while_saving import PINS, engine, prompt
 from tests.support.real_engine import LIMIT_SECONDS, Reply
 

@@ -8,19 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pinfill_service.cache.prefill_cost import PrefillCost
-from pinfill_service.engine.interface import (
-    Engine,
-    EngineStats,
-    Event,
-    Finished,
-    GenerationRequest,
-    ModelInfo,
-    Prefixes,
-    Progress,
-    Started,
-    Timings,
-    Token,
-)
+from pinfill_service.engine.events import Event, Finished, Progress, Started, Timings, Token
+from pinfill_service.engine.interface import Engine, EngineStats, GenerationRequest, ModelInfo, Prefixes
 from pinfill_service.prompt.text_model import TextModel
 from tests.support.fake_engine import FakeEngine, Gate, Step
 

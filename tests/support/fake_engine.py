@@ -12,27 +12,27 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pinfill_service.cache.prefill_cost import PrefillCost
-from pinfill_service.engine.interface import (
-    ContextLengthError,
-    DiskState,
-    EngineClosedError,
-    EngineError,
-    EngineStats,
-    EntryInfo,
+from pinfill_service.engine.errors import ContextLengthError, EngineClosedError, EngineError
+from pinfill_service.engine.events import (
     Event,
-    Eviction,
     Failed,
     Finished,
     FinishReason,
-    GenerationRequest,
-    ModelInfo,
-    PrefixState,
     Progress,
     PromptScored,
     Started,
     Timings,
     Token,
     TokenLogprob,
+)
+from pinfill_service.engine.interface import (
+    DiskState,
+    EngineStats,
+    EntryInfo,
+    Eviction,
+    GenerationRequest,
+    ModelInfo,
+    PrefixState,
 )
 from pinfill_service.pins.content import common_length
 

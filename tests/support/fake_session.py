@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinfill_service.engine.constraint import make_constraint
-from pinfill_service.engine.interface import Event, Failed, Finished, GenerationRequest, Sampling, Token
+from pinfill_service.engine.events import Event, Failed, Finished, Token
+from pinfill_service.engine.interface import GenerationRequest, Sampling
 from pinfill_service.engine.rows import row_groups
 from pinfill_service.engine.sampler import Sampler
 from pinfill_service.engine.sequence import Sequence

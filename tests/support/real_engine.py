@@ -8,17 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pinfill_service.engine.interface import (
-    Event,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Progress,
-    Sampling,
-    Started,
-    Token,
-    TokenLogprob,
-)
+from pinfill_service.engine.events import Event, Failed, Finished, Progress, Started, Token, TokenLogprob
+from pinfill_service.engine.interface import GenerationRequest, Sampling
 from pinfill_service.engine.loading import load_engine
 from pinfill_service.engine.scheduler import OnnxEngine
 from pinfill_service.settings import Settings

@@ -23,7 +23,7 @@ from pinfill_service.api.anthropic_request import chat_request
 from pinfill_service.api.anthropic_thinking import sign, signed
 from pinfill_service.api.choice import ChoiceResult, Delta
 from pinfill_service.api.schemas.anthropic import MessagesRequest
-from pinfill_service.engine.interface import Started
+from pinfill_service.engine.events import Started
 from pinfill_service.prompt.chat import ChatRequest, Hints, JsonFormat, ToolChoice
 from pinfill_service.prompt.reply import CallArguments, CallBegins, CallEnds, Part, Reasoning, Words
 from tests.support.client import app_with, assert_anthropic_error, assert_error, client_for, named_events

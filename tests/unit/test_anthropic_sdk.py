@@ -9,7 +9,7 @@ import anthropic
 import pytest
 
 from pinfill_service.api import anthropic_messages
-from pinfill_service.engine.interface import EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.errors import EngineBusyError, EngineClosedError, EngineError
 from pinfill_service.prompt.reply import CallArguments, CallBegins, CallEnds, Reasoning, Words
 from tests.support.client import KEY
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply

@@ -14,7 +14,7 @@ from pinfill_service.commands.batch_files import BadLine, BatchFileError, Output
 from pinfill_service.commands.batch_run import ATTEMPTS, BatchRunner
 from pinfill_service.commands.client import ServiceError
 from pinfill_service.commands.local_service import RunningService, running
-from pinfill_service.engine.interface import EngineBusyError
+from pinfill_service.engine.errors import EngineBusyError
 from tests.support.client import KEY, settings
 from tests.support.command_line import CommandLine, assert_told
 from tests.support.fake_engine import FakeEngine, Reply

@@ -11,7 +11,7 @@ import pytest
 
 from pinfill_service.cache.doctor import Eviction, PromptRecord, diagnose
 from pinfill_service.cache.doctor.records import Kind
-from pinfill_service.engine.interface import Started
+from pinfill_service.engine.events import Started
 from tests.support.fake_session import FakeWorker
 from tests.support.prompt_records import (
     ANSWER,

@@ -10,17 +10,9 @@ import psutil
 import pytest
 
 from pinfill_service.engine import scheduler
-from pinfill_service.engine.interface import (
-    ContextLengthError,
-    EngineBusyError,
-    EngineClosedError,
-    EngineError,
-    Failed,
-    Finished,
-    GenerationRequest,
-    ModelInfo,
-    Sampling,
-)
+from pinfill_service.engine.errors import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.events import Failed, Finished
+from pinfill_service.engine.interface import GenerationRequest, ModelInfo, Sampling
 from pinfill_service.engine.scheduler import OnnxEngine
 from tests.support.fake_session import VOCABULARY, FakeWorker, Listener, cold_reply
 

@@ -11,15 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pinfill_service.engine import sequence as sequence_module
-from pinfill_service.engine.interface import (
-    EngineError,
-    Failed,
-    Finished,
-    Grammar,
-    GrammarError,
-    Sampling,
-    TokenMatcher,
-)
+from pinfill_service.engine.errors import EngineError, GrammarError
+from pinfill_service.engine.events import Failed, Finished
+from pinfill_service.engine.interface import Grammar, Sampling, TokenMatcher
 from pinfill_service.engine.sampler import Sampler
 from tests.support.cache_checks import check_books
 from tests.support.fake_session import VOCABULARY, FakeWorker, cold_reply

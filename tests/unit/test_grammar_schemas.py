@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from pinfill_service.api.errors import answer_for
-from pinfill_service.engine.interface import GrammarError
+from pinfill_service.engine.errors import GrammarError
 from pinfill_service.prompt.grammar import CallWrapper, JsonReply, SchemaError, Tool, ToolCalls
 from pinfill_service.prompt.grammar.formats import FORMATS
 from tests.support.grammars import HERMES, allowed_ids, text_of, tiny_grammars, tiny_tokenizer, walk

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models
 
-from pinfill_service.engine.interface import GrammarError
+from pinfill_service.engine.errors import GrammarError
 from pinfill_service.models.gguf_file import GgufFile
 from pinfill_service.models.gguf_tokenizer import write_tokenizer
 from pinfill_service.prompt.grammar import Grammars, JsonReply, SchemaError, Tool, ToolCalls

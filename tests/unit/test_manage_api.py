@@ -14,7 +14,7 @@ import pytest
 
 from pinfill_service.api import learned_costs, recording
 from pinfill_service.api.schemas import manage
-from pinfill_service.engine.interface import EngineError
+from pinfill_service.engine.errors import EngineError
 from tests.support.asgi import Exchange
 from tests.support.client import AUTH, KEY, app_with, client_for
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply, fake_entry_id

@@ -17,7 +17,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from pinfill_service.api import ollama, running
-from pinfill_service.engine.interface import EngineBusyError, EngineError
+from pinfill_service.engine.errors import EngineBusyError, EngineError
 from pinfill_service.models.sidecar import Sidecar
 from pinfill_service.prompt.chat import ChatRequest
 from tests.support.asgi import Exchange

@@ -8,7 +8,7 @@ import ollama
 import pytest
 
 from pinfill_service.api import ollama as routes
-from pinfill_service.engine.interface import EngineError
+from pinfill_service.engine.errors import EngineError
 from tests.support.client import AUTH
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import ids, llama_text

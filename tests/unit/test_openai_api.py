@@ -15,7 +15,8 @@ from fastapi import FastAPI
 
 from pinfill_service.api import running
 from pinfill_service.application import create_app
-from pinfill_service.engine.interface import EngineBusyError, EngineClosedError, EngineError, Token, TokenLogprob
+from pinfill_service.engine.errors import EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.events import Token, TokenLogprob
 from pinfill_service.prompt.template import compile_template
 from tests.support import fake_engine
 from tests.support.asgi import Exchange

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from pinfill_service.application import listen
-from pinfill_service.engine.interface import EngineBusyError, EngineError
+from pinfill_service.engine.errors import EngineBusyError, EngineError
 from tests.support.client import KEY, settings
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import llama_text

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pinfill_service.cache.prefill_cost import PrefillCost
-from pinfill_service.engine.interface import EngineError, Token, TokenLogprob
+from pinfill_service.engine.errors import EngineError
+from pinfill_service.engine.events import Token, TokenLogprob
 from pinfill_service.loaded_model import LoadedModel
 from pinfill_service.pins import keeper
 from pinfill_service.pins.content import conversation, pinned_prefix, raw_text, system_text

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from pinfill_service.engine.interface import EngineClosedError, EntryInfo
+from pinfill_service.engine.errors import EngineClosedError
+from pinfill_service.engine.interface import EntryInfo
 from pinfill_service.pins.sessions import SessionKeeper, keep_sessions
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, FakePrefixes, Reply
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinfill_service.cache.prefill_cost import BUCKET_TOKENS, PrefillCost
-from pinfill_service.engine.interface import Started
+from pinfill_service.engine.events import Started
 from tests.support.fake_session import FakeWorker
 
 PREFIX, PAYLOAD, REQUESTS = 1880, 35, 50

@@ -19,7 +19,7 @@ from pinfill_service.api import responses, running
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.responses_store import ResponseStore
 from pinfill_service.application import create_app
-from pinfill_service.engine.interface import EngineBusyError, EngineError
+from pinfill_service.engine.errors import EngineBusyError, EngineError
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.template import compile_template
 from tests.support.asgi import Exchange

@@ -9,7 +9,7 @@ import pydantic
 import pytest
 
 from pinfill_service.api import responses
-from pinfill_service.engine.interface import EngineError
+from pinfill_service.engine.errors import EngineError
 from tests.support.client import KEY
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import ids, llama_text

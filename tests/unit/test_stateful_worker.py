@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinfill_service.engine.interface import Finished, PromptScored, Started
+from pinfill_service.engine.events import Finished, PromptScored, Started
 from tests.support.cache_checks import check_books
 from tests.support.fake_session import FakeWorker, cold_reply
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinfill_service.engine.interface import Failed, Finished, Progress, PromptScored, Sampling, Started, Token
+from pinfill_service.engine.events import Failed, Finished, Progress, PromptScored, Started, Token
+from pinfill_service.engine.interface import Sampling
 from pinfill_service.engine.rows import row_groups
 from tests.support.cache_checks import check_books
 from tests.support.fake_session import FakeWorker, cold_reply, next_logits

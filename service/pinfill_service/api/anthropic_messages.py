@@ -13,7 +13,7 @@ from pinfill_service.api.errors import ERROR_STATUSES, REQUEST_ID, ApiError
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.running import respond
 from pinfill_service.api.schemas.anthropic import AnthropicErrorEnvelope, CountTokensRequest, MessagesRequest
-from pinfill_service.engine.interface import ContextLengthError
+from pinfill_service.engine.errors import ContextLengthError
 
 router = APIRouter(responses={status: {"model": AnthropicErrorEnvelope} for status in ERROR_STATUSES})
 

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pinfill_service.engine.interface import Finished, Started, Timings, Token, TokenLogprob
+from pinfill_service.engine.events import Finished, Started, Timings, Token, TokenLogprob
 from pinfill_service.prompt.reply import Part, PlainReader, Reply, ReplyReader
 from pinfill_service.prompt.stops import StopMatcher
 from pinfill_service.prompt.tokenizer import TextTokenizer

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from pinfill_service.api.json_text import dump_bytes
-from pinfill_service.engine.interface import (
+from pinfill_service.engine.errors import (
     ContextLengthError,
     EngineBusyError,
     EngineClosedError,

@@ -9,7 +9,8 @@ from contextlib import suppress
 from functools import partial
 from types import TracebackType
 
-from pinfill_service.engine.interface import Engine, Event, Failed, Finished, GenerationRequest
+from pinfill_service.engine.events import Event, Failed, Finished
+from pinfill_service.engine.interface import Engine, GenerationRequest
 
 
 class Generation:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from pinfill_service.api.choice import ScoredToken
-from pinfill_service.engine.interface import TokenLogprob
+from pinfill_service.engine.events import TokenLogprob
 from pinfill_service.prompt.tokenizer import TextTokenizer
 
 _LOWEST = -9999.0  # JSON has no minus infinity; OpenAI writes this

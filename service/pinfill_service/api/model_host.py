@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pinfill_service.api.errors import ApiError
 from pinfill_service.api.schemas.manage import ModelState, ModelStateEvent
-from pinfill_service.engine.interface import EngineError
+from pinfill_service.engine.errors import EngineError
 from pinfill_service.loaded_model import LoadedModel, ModelLoader, ModelProblem
 from pinfill_service.models.catalog import ModelError
 from pinfill_service.models.library import ModelNameError, ModelNotFoundError

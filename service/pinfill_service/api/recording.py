@@ -25,7 +25,9 @@ from pinfill_service.api.schemas.manage import (
     RequestSummary,
 )
 from pinfill_service.cache.doctor import Eviction, PromptRecord, diagnose
-from pinfill_service.engine.interface import Engine, EngineClosedError, EngineError, Progress, Started
+from pinfill_service.engine.errors import EngineClosedError, EngineError
+from pinfill_service.engine.events import Progress, Started
+from pinfill_service.engine.interface import Engine
 from pinfill_service.engine.interface import Eviction as EngineEviction
 from pinfill_service.pins.content import PinnedPrefix
 from pinfill_service.pins.shelf import Publish

@@ -19,20 +19,9 @@ from pinfill_service.api.generation import Generation
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.recording import NO_ORIGIN, Origin, Run, Watch
 from pinfill_service.api.sse import ClientGoneError, GenerationStream, until_disconnect
-from pinfill_service.engine.interface import (
-    ContextLengthError,
-    EngineError,
-    Event,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Grammar,
-    Progress,
-    PromptScored,
-    Sampling,
-    Started,
-    Token,
-)
+from pinfill_service.engine.errors import ContextLengthError, EngineError
+from pinfill_service.engine.events import Event, Failed, Finished, Progress, PromptScored, Started, Token
+from pinfill_service.engine.interface import GenerationRequest, Grammar, Sampling
 from pinfill_service.prompt.chat import GenerationOptions
 from pinfill_service.prompt.reply import PlainReader, ReplyReader
 

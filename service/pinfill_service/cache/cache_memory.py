@@ -193,7 +193,9 @@ class CacheMemory:
         for slot in sorted(self._idle(), key=lambda slot: slot.last_used):
             node, behind, doubled = slot.node, list[Node](), 0
             while node is not None and not node.is_root:
-                elsewhere = node.span is not None or any((other, node) not in cut for other in node.slots - {slot.index})
+                elsewhere = node.span is not None or any(
+                    (other, node) not in cut for other in node.slots - {slot.index}
+                )
                 if node.is_protected and not elsewhere:
                     break
                 behind.append(node)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from pinfill_service.agents.agent import AgentError
 from pinfill_service.commands.console import CommandError
-from pinfill_service.engine.interface import EngineError
+from pinfill_service.engine.errors import EngineError
 from pinfill_service.engine.layout import LayoutError
 from pinfill_service.engine.pages import KvMemoryError
 from pinfill_service.engine.provider_choice import ProviderError

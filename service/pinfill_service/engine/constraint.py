@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from pinfill_service.engine.interface import GenerationRequest, GrammarError, TokenMatcher
+from pinfill_service.engine.errors import GrammarError
+from pinfill_service.engine.interface import GenerationRequest, TokenMatcher
 from pinfill_service.engine.sampler import TokenIds
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import logging
 import numpy as np
 
 from pinfill_service.engine.endings import Endings
-from pinfill_service.engine.interface import EngineError
+from pinfill_service.engine.errors import EngineError
 from pinfill_service.engine.machine import Machine
 from pinfill_service.engine.prompt_queue import PromptQueue
 from pinfill_service.engine.sampler import Logits

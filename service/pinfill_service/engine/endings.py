@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pinfill_service.engine.interface import EngineError, Failed, Finished, FinishReason
+from pinfill_service.engine.errors import EngineError
+from pinfill_service.engine.events import Failed, Finished, FinishReason
 from pinfill_service.engine.machine import Machine
 from pinfill_service.engine.prompt_queue import PromptQueue
 from pinfill_service.engine.sequence import Sequence

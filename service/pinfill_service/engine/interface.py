@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from pinfill_service.cache.prefill_cost import PrefillCost
-
-FinishReason = Literal["stop", "length", "cancelled"]
+from pinfill_service.engine.events import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,116 +84,6 @@ class GenerationRequest:
     boundaries: Sequence[int] = ()  # prompt lengths at which a segment ends; others are likely to differ there
     prompt_logprobs: int | None = None  # k: log probabilities of the prompt's own tokens; never reads the cache
     grammar: Grammar | None = None  # the reply's tokens make a text of it; it ends with "stop" when that is complete
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
-    """A token's log probability under the model (before temperature and truncation), with the best alternatives."""
-
-    token_id: int
-    logprob: float
-    top: tuple[tuple[int, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """Counts and seconds of one sequence. `cached_tokens + processed_tokens == prompt_tokens`, always."""
-
-    cached_tokens: int = 0
-    processed_tokens: int = 0
-    prefill_seconds: float = 0.0
-    queue_seconds: float = 0.0
-    generated_tokens: int = 0
-    decode_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The request left the queue: how much of its prompt is reused, and why not more (None: nothing to explain).
-
-    `saved_seconds`: what prefilling the reused tokens would have cost, minus what it cost to restore them.
-    """
-
-    cached_tokens: int
-    prompt_tokens: int
-    miss_reason: str | None = None
-    saved_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """A chunk of the prompt was evaluated. `done` counts the cached tokens too."""
-
-    done: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class PromptScored:
-    """Log probabilities of prompt tokens 1..n-1 (the first has none), when `prompt_logprobs` asked for them."""
-
-    logprobs: tuple[TokenLogprob, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One generated token. A sampled stop id is not reported; `Finished` follows instead."""
-
-    token_id: int
-    logprob: TokenLogprob | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The last event of a request that did not fail, cancelled ones included."""
-
-    reason: FinishReason
-    timings: Timings
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The last event of a request that the engine could not finish."""
-
-    error: EngineError
-
-
-Event = Started | Progress | PromptScored | Token | Finished | Failed
-
-
-class EngineError(Exception):
-    """The engine refused or lost a request. `code` is stable, the message is for people."""
-
-    code = "engine_error"
-
-
-class ContextLengthError(EngineError):
-    """The prompt does not fit the context; prompts are never cut."""
-
-    code = "context_length_exceeded"
-
-    def __init__(self, prompt_tokens: int, context_length: int) -> None:
-        super().__init__(f"This model's context is {context_length:,} tokens, and the prompt has {prompt_tokens:,}.")
-        self.prompt_tokens = prompt_tokens
-        self.context_length = context_length
-
-
-class EngineClosedError(EngineError):
-    """The engine is shutting down."""
-
-    code = "engine_closed"
-
-
-class EngineBusyError(EngineError):
-    """The queue is full."""
-
-    code = "engine_busy"
-
-
-class GrammarError(EngineError):
-    """A reply could not be held to its grammar: following it took more than its limits allow."""
-
-    code = "grammar_error"
 
 
 @dataclass(frozen=True, slots=True)

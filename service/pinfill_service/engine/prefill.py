@@ -11,7 +11,8 @@ from pinfill_service.cache.prefix_tree import Tokens
 from pinfill_service.engine.chunks import checkpoints, chunk_length
 from pinfill_service.engine.decode import Decode
 from pinfill_service.engine.endings import Endings
-from pinfill_service.engine.interface import EngineError, Progress, PromptScored, Started
+from pinfill_service.engine.errors import EngineError
+from pinfill_service.engine.events import Progress, PromptScored, Started
 from pinfill_service.engine.machine import Machine
 from pinfill_service.engine.prompt_queue import PromptQueue
 from pinfill_service.engine.sampler import Logits, token_logprob

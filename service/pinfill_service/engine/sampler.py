@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pinfill_service.engine.interface import Sampling, TokenLogprob
+from pinfill_service.engine.events import TokenLogprob
+from pinfill_service.engine.interface import Sampling
 
 Logits = NDArray[np.float32]
 _FIRST_LOOK = 256  # tokens

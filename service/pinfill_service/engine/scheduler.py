@@ -13,18 +13,9 @@ import numpy as np
 
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.constraint import make_constraint
-from pinfill_service.engine.interface import (
-    ContextLengthError,
-    EngineBusyError,
-    EngineClosedError,
-    EngineError,
-    EngineStats,
-    Event,
-    Failed,
-    Finished,
-    GenerationRequest,
-    ModelInfo,
-)
+from pinfill_service.engine.errors import ContextLengthError, EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.events import Event, Failed, Finished
+from pinfill_service.engine.interface import EngineStats, GenerationRequest, ModelInfo
 from pinfill_service.engine.persistence import Persistence
 from pinfill_service.engine.prefixes import WorkerPrefixes
 from pinfill_service.engine.sampler import Sampler

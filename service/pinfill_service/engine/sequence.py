@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinfill_service.engine.constraint import Constraint
-from pinfill_service.engine.interface import Event, GenerationRequest, Timings, Token, TokenLogprob
+from pinfill_service.engine.events import Event, Timings, Token, TokenLogprob
+from pinfill_service.engine.interface import GenerationRequest
 from pinfill_service.engine.sampler import Logits, Sampler, token_logprob
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,8 @@ from pinfill_service.cache.prefix_cache import PrefixCache
 from pinfill_service.cache.system_memory import plenty
 from pinfill_service.engine.decode import Decode
 from pinfill_service.engine.endings import Endings
-from pinfill_service.engine.interface import EngineError, EngineStats
+from pinfill_service.engine.errors import EngineError
+from pinfill_service.engine.interface import EngineStats
 from pinfill_service.engine.kv import KvSlots
 from pinfill_service.engine.machine import Machine, Session
 from pinfill_service.engine.prefill import Prefill, reads_cache

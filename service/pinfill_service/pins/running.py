@@ -5,17 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from pinfill_service.engine.interface import (
-    Engine,
-    Event,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Progress,
-    Started,
-    Token,
-    TokenLogprob,
-)
+from pinfill_service.engine.events import Event, Failed, Finished, Progress, Started, Token, TokenLogprob
+from pinfill_service.engine.interface import Engine, GenerationRequest
 
 
 class BlockingRequest:

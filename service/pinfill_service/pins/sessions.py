@@ -6,7 +6,8 @@ import logging
 import threading
 from collections.abc import Callable
 
-from pinfill_service.engine.interface import DiskState, Engine, EngineClosedError, EntryInfo
+from pinfill_service.engine.errors import EngineClosedError
+from pinfill_service.engine.interface import DiskState, Engine, EntryInfo
 from pinfill_service.pins.upkeep import session_value
 
 log = logging.getLogger(__name__)

@@ -10,16 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pinfill_service.engine.interface import (
-    DiskState,
-    Engine,
-    EngineBusyError,
-    EngineClosedError,
-    EngineError,
-    EntryInfo,
-    GenerationRequest,
-    PrefixState,
-)
+from pinfill_service.engine.errors import EngineBusyError, EngineClosedError, EngineError
+from pinfill_service.engine.interface import DiskState, Engine, EntryInfo, GenerationRequest, PrefixState
 from pinfill_service.pins.running import BlockingRequest
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from pinfill_service.engine.interface import Engine, GenerationRequest, Sampling, TokenLogprob
+from pinfill_service.engine.events import TokenLogprob
+from pinfill_service.engine.interface import Engine, GenerationRequest, Sampling
 from pinfill_service.pins.pin import VerifyResult
 from pinfill_service.pins.running import BlockingRequest
 

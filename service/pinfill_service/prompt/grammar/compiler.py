@@ -7,7 +7,8 @@ from threading import Lock
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
-from pinfill_service.engine.interface import Grammar, GrammarError
+from pinfill_service.engine.errors import GrammarError
+from pinfill_service.engine.interface import Grammar
 from pinfill_service.prompt.grammar.lark import Document, reply_grammar
 from pinfill_service.prompt.grammar.locate import failing_place
 from pinfill_service.prompt.grammar.matcher import LlgGrammar

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from llguidance import LLMatcher
 
-from pinfill_service.engine.interface import GrammarError, TokenMatcher
+from pinfill_service.engine.errors import GrammarError
+from pinfill_service.engine.interface import TokenMatcher
 
 
 class LlgGrammar:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -21,7 +23,7 @@ from pinfill_app.windows.pin_files_dialog import FilesToPin, PinFilesDialog
 from pinfill_app.windows.pin_text_dialog import PinTextDialog
 from pinfill_service.api.schemas.manage import PinText, Unpinned
 from tests.support.desktop import LIMIT_MILLISECONDS
-from tests.support.pages import english
+from tests.support.pages import Asked, english
 from tests.support.prefixes import Shown, pin, shown, source
 
 NEW = {"hits": 0, "verified": None}
@@ -112,16 +114,32 @@ def test_reading_files_again_is_stopped_and_the_next_pin_has_its_turn(qtbot: QtB
     assert len(on.client.changes()) == 2
 
 
-def test_of_many_pins_that_are_verified_only_the_one_under_way_is_finished(qtbot: QtBot, on: Shown) -> None:
+def test_a_comparison_is_stopped_with_those_behind_it_and_what_is_known_is_told(qtbot: QtBot, on: Shown) -> None:
+    def answer(asked: Asked) -> Failure:
+        if asked.path[1] == "b":
+            QTimer.singleShot(0, lambda: click(qtbot, on, "Stop"))  # before it is answered
+        return Failure(FailureKind.REFUSED, f"Not {asked.path[1]}.")
+
     on.have_prefixes([pin(name) for name in ("a", "b", "c")])
-    on.client.answers["POST", "pins"] = lambda asked: Failure(FailureKind.REFUSED, f"Not {asked.path[1]}.")
+    on.client.answers["POST", "pins"] = answer
     on.select("a", "b", "c")
     on.page.actions_of_rows.verify.trigger()
-    click(qtbot, on, "Stop after it")
     qtbot.waitUntil(lambda: on.page.notices.texts == {"verify": "a could not be verified. Not a."})
-    assert on.client.changes() == [("POST", "pins", "a", "verify")]
+    assert [asked[2] for asked in on.client.changes()] == ["a", "b"]
+    on.client.answers["POST", "pins"] = lambda asked: Failure(FailureKind.REFUSED, f"Not {asked.path[1]}.")
     on.page.actions_of_rows.verify.trigger()  # and again all of them
     qtbot.waitUntil(lambda: on.page.notices.texts.get("verify", "").count("Not") == 3)
+
+
+def test_a_comparison_that_is_stopped_leaves_nothing(qtbot: QtBot, on: Shown) -> None:
+    on.have_prefixes([pin("a")])
+    on.client.answers["POST", "pins"] = lambda asked: Failure(FailureKind.REFUSED, "Not.")
+    on.select("a")
+    on.page.actions_of_rows.verify.trigger()
+    click(qtbot, on, "Stop")
+    assert on.page.notices.texts == {}
+    QTest.qWait(0)
+    assert on.page.notices.texts == {} and len(on.client.changes()) == 1
 
 
 def entries(menu: QMenu, name: str) -> dict[str, QAction]:

@@ -41,8 +41,10 @@ class Asked:
 class NoCall:
     """A request that was answered already."""
 
+    is_aborted = False
+
     def abort(self) -> None:
-        pass
+        self.is_aborted = True
 
 
 class NoCommand:
@@ -64,9 +66,10 @@ class ScriptedClient(Client):
         self.connect_to("http://127.0.0.1:7463", "a-key")
 
     def ask(self, method: str, schema: type[Any], *path: str, done: Callable[[Any], None], **more: Any) -> Any:
-        body = more.get("body")
-        self.take(Asked(method, path, {} if body is None else body.model_dump(exclude_unset=True)), done)
-        return NoCall()
+        body, call = more.get("body"), NoCall()
+        asked = Asked(method, path, {} if body is None else body.model_dump(exclude_unset=True))
+        self.take(asked, lambda answer: None if call.is_aborted else done(answer))
+        return call
 
     def take(self, asked: Asked, done: Callable[[Any], None]) -> None:
         """What it is answered is decided now, and told later."""

@@ -161,6 +161,25 @@ async def test_verify(tmp_path: Path) -> None:
         assert (await service.ask("POST", "/pins/rubric/verify"))["tokens_compared"] == 3
 
 
+async def test_a_verification_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
+    async with managed(tmp_path) as service:
+        await service.pin("rubric", text=RUBRIC)
+        gate = Gate()
+        service.engine.script = Reply([5, 6, 7], at=((1, gate),))
+        exchange = Exchange(service.app, "POST", f"{V1}/pins/rubric/verify", None, LOWER)
+        task = asyncio.create_task(exchange.run())
+        await asyncio.to_thread(gate.reached.wait, LIMIT_SECONDS)
+        exchange.leave()
+        await task
+        assert exchange.received()[0] == 499
+        service.engine.script, before = Reply([5]), len(service.engine.requests)
+        assert (await service.get("/pins/rubric"))["verified"] is None
+        async with asyncio.timeout(LIMIT_SECONDS):  # the engine is free for the next one
+            assert (await service.ask("POST", "/pins/rubric/verify"))["greedy_equal"]
+        uses = [request.use_cache for request in service.engine.requests[before - 1 :]]
+        assert uses == [True, True, False], "the cold run was never begun"
+
+
 # -- virtual models ----------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pinfill_service.cache.prefill_cost import PrefillCost
 from pinfill_service.engine.errors import EngineError
 from pinfill_service.engine.events import Token, TokenLogprob
+from pinfill_service.engine.interface import GenerationRequest
 from pinfill_service.loaded_model import LoadedModel
 from pinfill_service.pins import keeper
 from pinfill_service.pins.content import conversation, pinned_prefix, raw_text, system_text
@@ -24,7 +26,7 @@ from pinfill_service.pins.errors import (
 from pinfill_service.pins.manager import PinManager
 from pinfill_service.pins.pin import Pin, distinct_tokens
 from tests.support.events import Events
-from tests.support.fake_engine import FakeEngine, Gate, Reply
+from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply, Step
 from tests.support.memory_book import MemoryBook
 from tests.support.models import llama_text
 
@@ -429,16 +431,17 @@ def test_damage_is_found_told_and_prefilled_again(house: House, monkeypatch: pyt
 
 def test_verify(house: House) -> None:
     with pytest.raises(UnknownPinError):
-        house.pins.verify("rubric", 4)
+        house.pins.verification("rubric", 4)
     gate = Gate()
     house.engine.script = Reply([], chunk=8, prefill_gate=gate)
     house.pins.create("rubric", RUBRIC)
     with pytest.raises(PinStateError, match="can be verified once it is warm"):
-        house.pins.verify("rubric", 4)
+        house.pins.verification("rubric", 4)
     gate.open()
     house.warm("rubric")
     house.engine.script = Reply([5, 6, 7, 8], cached=10)
-    result = house.pins.verify("rubric", 4)
+    result = house.pins.verification("rubric", 4).run()
+    assert result is not None
     assert (result.tokens_compared, result.greedy_equal, result.largest_difference) == (4, True, 0.0)
     cached, cold = house.engine.requests[-2:]
     assert (cached.use_cache, cold.use_cache, list(cached.prompt)) == (True, False, list(cold.prompt))
@@ -450,6 +453,30 @@ def test_verify(house: House) -> None:
     house.pins.refresh("rubric", system_text("Another rubric."))
     house.restart()
     assert house.pins.get("rubric").verified is None, "it was about another content"
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_a_verification_that_is_stopped_says_nothing(house: House, cold: bool) -> None:
+    house.pins.create("rubric", RUBRIC)
+    house.warm("rubric")
+    gate = Gate()
+
+    def script(request: GenerationRequest) -> Iterator[Step]:
+        held = request.use_cache is not cold
+        return Reply([5, 6, 7], at=((1, gate),) if held else ())(request)
+
+    house.engine.script = script
+    verification = house.pins.verification("rubric", 3)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(verification.run)
+        assert gate.reached.wait(LIMIT_SECONDS)
+        verification.stop()
+        gate.open()
+        assert running.result(LIMIT_SECONDS) is None
+    assert house.pins.get("rubric").verified is None
+    never = house.pins.verification("rubric", 3)
+    never.stop()
+    assert never.run() is None
 
 
 def test_a_pin_that_could_not_be_saved_is_saved_once_there_is_room(
@@ -491,7 +518,8 @@ def test_verify_tells_a_difference(house: House) -> None:
             yield event
 
     house.engine.script = script  # type: ignore[assignment]
-    result = house.pins.verify("rubric", 3)
+    result = house.pins.verification("rubric", 3).run()
+    assert result is not None
     assert (result.tokens_compared, result.greedy_equal) == (2, False)
     assert result.largest_difference > 0.4
 

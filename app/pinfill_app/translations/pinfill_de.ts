@@ -1719,10 +1719,6 @@ mit Cache: {}</translation>
    <translation>A&amp;nhalten</translation>
   </message>
   <message>
-   <source>&amp;Stop after it</source>
-   <translation>Da&amp;nach aufhören</translation>
-  </message>
-  <message>
    <source>A name needs Latin letters or digits: it becomes part of a model's name.</source>
    <translation>Ein Name braucht lateinische Buchstaben oder Ziffern: Er wird Teil eines Modellnamens.</translation>
   </message>

@@ -1719,10 +1719,6 @@ with it: {}</source>
    <translation>停止(&amp;S)</translation>
   </message>
   <message>
-   <source>&amp;Stop after it</source>
-   <translation>完成此项后停止(&amp;S)</translation>
-  </message>
-  <message>
    <source>A name needs Latin letters or digits: it becomes part of a model's name.</source>
    <translation>名称需要包含拉丁字母或数字：它会成为模型名称的一部分。</translation>
   </message>

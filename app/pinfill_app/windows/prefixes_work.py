@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
 from pinfill_app import units
+from pinfill_app.client import Call
 from pinfill_app.commands import Command, Output
 from pinfill_app.failure import Failure
 from pinfill_app.in_turn import InTurn
@@ -119,18 +120,22 @@ class PrefixWork(QObject):
         words = self.tr("Comparing {} with a cold run, which takes as long as its prefill").format(pin.name)
         begun = self.tr("begun at {}").format(units.clock_with_seconds(time.time()))
         more = self.tr("{} more to go").format(units.number(self._unverified - 1)) if self._unverified > 1 else ""
-        stop = (self.tr("&Stop after it"), self._stop_verifying) if more else None
-        self._notices.withdraw("verify")
-        notice = Notice(", ".join(filter(None, (words, takes, begun, more))) + ".", action=stop)
-        self._notices.show_notice("verify", notice)
         done = partial(self._on_verified, pin, ended)
-        self._context.client.post(VerifyReport, "pins", pin.name, "verify", done=done, seconds=None)
-
-    def _stop_verifying(self) -> None:
-        """The service ends the comparison that it has begun in any case."""
-        self._verifying.drop_waiting()
-        self._unverified = 1
+        call = self._context.client.post(VerifyReport, "pins", pin.name, "verify", done=done, seconds=None)
+        stop = self.tr("&Stop"), partial(self._stop_verifying, call, ended)
         self._notices.withdraw("verify")
+        notice = Notice(", ".join(filter(None, (words, takes, begun, more))) + ".", action=stop, can_close=False)
+        self._notices.show_notice("verify", notice)
+
+    def _stop_verifying(self, call: Call[VerifyReport], ended: Callable[[], None]) -> None:
+        """The service ends a comparison that nobody waits for. What is known already is told."""
+        call.abort()
+        self._verifying.drop_waiting()
+        self._unverified = 0
+        self._notices.withdraw("verify")
+        if self._outcomes:
+            self._tell_outcomes()
+        ended()
 
     def _on_verified(self, pin: Pin, ended: Callable[[], None], report: VerifyReport | Failure) -> None:
         self._unverified -= 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends
+from fastapi import APIRouter, Body, Depends, Request
+from starlette.responses import Response
 
 from pinfill_service.api.context import Application, ApplicationDep, ServiceDep, recorded
 from pinfill_service.api.pin_origin import content_of, origin_of
@@ -21,6 +22,7 @@ from pinfill_service.api.schemas.manage import (
     VerifyReport,
     VerifyRequest,
 )
+from pinfill_service.api.sse import CLIENT_CLOSED_REQUEST, ClientGoneError, until_disconnect
 
 router = APIRouter(prefix="/pinfill/v1/pins", tags=["pins"], dependencies=[Depends(recorded)])
 
@@ -113,11 +115,20 @@ async def rebuild(name: str, service: ServiceDep) -> Pin:
     return await _view(service.app, name)
 
 
-@router.post("/{name}/verify")
-async def verify(name: str, service: ServiceDep, body: Annotated[VerifyRequest | None, Body()] = None) -> VerifyReport:
-    """Runs a pin cold and from the cache, and compares. Takes as long as its prefill."""
+@router.post("/{name}/verify", response_model=VerifyReport)
+async def verify(
+    name: str, service: ServiceDep, request: Request, body: Annotated[VerifyRequest | None, Body()] = None
+) -> VerifyReport | Response:
+    """Runs a pin cold and from the cache, and compares. Takes as long as its prefill; stops when the client goes."""
     tokens = (body or VerifyRequest()).tokens
-    result = await asyncio.to_thread(service.app.pins.verify, name, tokens)
+    verification = await asyncio.to_thread(service.app.pins.verification, name, tokens)
+    try:
+        result = await until_disconnect(request.receive, asyncio.to_thread(verification.run))
+    except ClientGoneError:
+        return Response(status_code=CLIENT_CLOSED_REQUEST)
+    finally:
+        verification.stop()
+    assert result is not None, "only the lines above stop it"
     return VerifyReport(
         name=name,
         tokens_compared=result.tokens_compared,

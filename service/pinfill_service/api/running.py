@@ -18,7 +18,7 @@ from pinfill_service.api.errors import ApiError
 from pinfill_service.api.generation import Generation
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.recording import NO_ORIGIN, Origin, Run, Watch
-from pinfill_service.api.sse import ClientGoneError, GenerationStream, until_disconnect
+from pinfill_service.api.sse import CLIENT_CLOSED_REQUEST, ClientGoneError, GenerationStream, until_disconnect
 from pinfill_service.engine.errors import ContextLengthError, EngineError
 from pinfill_service.engine.events import Event, Failed, Finished, Progress, PromptScored, Started, Token
 from pinfill_service.engine.interface import GenerationRequest, Grammar, Sampling
@@ -29,7 +29,6 @@ _log = logging.getLogger(__name__)
 
 KEEPALIVE_SECONDS = 2.0
 OPENING_SECONDS = 0.5  # how long an opening waits for the counts it may tell: clients give up on silence, not on this
-CLIENT_CLOSED_REQUEST = 499  # nginx's status, for the log: nobody is there to read it
 _SEED_MASK = (1 << 63) - 1
 
 

@@ -14,6 +14,8 @@ from pinfill_service.api.generation import Generation
 
 T = TypeVar("T")
 
+CLIENT_CLOSED_REQUEST = 499  # nginx's status, for the log: nobody is there to read it
+
 
 class ClientGoneError(Exception):
     """The client closed the connection before its answer was complete."""

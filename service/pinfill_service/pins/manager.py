@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from pinfill_service.api.schemas.manage import SourceFile
@@ -18,7 +19,7 @@ from pinfill_service.pins.kept_files import KeptFiles
 from pinfill_service.pins.pin import Pin, PinStatus, VerifyResult
 from pinfill_service.pins.shelf import Publish, Shelf
 from pinfill_service.pins.upkeep import delete_files
-from pinfill_service.pins.verify import verify
+from pinfill_service.pins.verify import Verification
 
 _STATE_SECONDS = 1.0  # how long a look at the pins waits for the engine: a chunk may be under way
 
@@ -158,20 +159,21 @@ class PinManager:
             if pin.state == "stale" and pin.prefix is not None and pin.held == pin.prefix.token_ids:
                 self._shelf.set(pin, "warm", None)
 
-    def verify(self, name: str, tokens: int) -> VerifyResult:
-        """Runs a pin cold and cached; takes as long as its prefill. Raises PinError or EngineError."""
+    def verification(self, name: str, tokens: int) -> Verification:
+        """Runs a pin cold and cached when it is run; its result is kept. Raises PinError."""
         loaded = self._require_model()
         with self._shelf.lock:
             pin = self._shelf.find(name)
             prefix, state, held = pin.prefix, pin.state, pin.held
         if prefix is None or held != prefix.token_ids:
             raise PinStateError(f"The pin {name} is {state}: it can be verified once it is warm.")
-        result = verify(loaded.engine, prefix.example, tokens)
+        return Verification(loaded.engine, prefix.example, tokens, partial(self._keep_verified, pin, prefix))
+
+    def _keep_verified(self, pin: Pin, prefix: PinnedPrefix, result: VerifyResult) -> None:
         with self._shelf.lock:
             if pin.prefix is prefix:
                 pin.verified = result
                 self._shelf.write(pin)
-        return result
 
     def forget_unpinned_files(self) -> None:
         """Deletes what is on disk and no pin needs. Soon, not at once."""

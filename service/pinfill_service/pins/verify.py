@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pinfill_service.engine.events import TokenLogprob
 from pinfill_service.engine.interface import Engine, GenerationRequest, Sampling
@@ -14,24 +14,45 @@ TOP_LOGPROBS = 20
 _GREEDY = Sampling(temperature=0, logprobs=TOP_LOGPROBS)
 
 
-def verify(engine: Engine, prompt: Sequence[int], tokens: int) -> VerifyResult:
-    """Generates `tokens` greedily after `prompt`, from the cache and then cold. Raises EngineError."""
-    count = min(tokens, engine.model.context_length - len(prompt))
-    cached = BlockingRequest(engine, GenerationRequest(prompt, count, _GREEDY))
-    cached_run = cached.run()
-    cold = BlockingRequest(engine, GenerationRequest(prompt, count, _GREEDY, use_cache=False, background=True))
-    cold_run = cold.run()
-    compared, equal, difference = compare(cold.scores, cached.scores)
-    return VerifyResult(
-        at=time.time(),
-        tokens_compared=compared,
-        greedy_equal=equal,
-        largest_difference=difference,
-        prompt_tokens=len(prompt),
-        cached_tokens=cached.cached,
-        cold_seconds=cold_run.timings.prefill_seconds,
-        cached_seconds=cached_run.timings.prefill_seconds,
-    )
+class Verification:
+    """Generates `tokens` greedily after `prompt`, from the cache and then cold. `keep` is told the result."""
+
+    def __init__(
+        self, engine: Engine, prompt: Sequence[int], tokens: int, keep: Callable[[VerifyResult], None] = lambda _: None
+    ) -> None:
+        self._keep, self._prompt = keep, prompt
+        count = min(tokens, engine.model.context_length - len(prompt))
+        cold = GenerationRequest(prompt, count, _GREEDY, use_cache=False, background=True)
+        self._cached = BlockingRequest(engine, GenerationRequest(prompt, count, _GREEDY))
+        self._cold = BlockingRequest(engine, cold)
+
+    def run(self) -> VerifyResult | None:
+        """Takes as long as the prompt's prefill. None: it was stopped, so nothing is known. Raises EngineError."""
+        cached, cold = self._cached, self._cold
+        warm_end = cached.run()
+        if warm_end.reason == "cancelled":
+            return None
+        cold_end = cold.run()
+        if cold_end.reason == "cancelled":
+            return None
+        compared, equal, difference = compare(cold.scores, cached.scores)
+        result = VerifyResult(
+            at=time.time(),
+            tokens_compared=compared,
+            greedy_equal=equal,
+            largest_difference=difference,
+            prompt_tokens=len(self._prompt),
+            cached_tokens=cached.cached,
+            cold_seconds=cold_end.timings.prefill_seconds,
+            cached_seconds=warm_end.timings.prefill_seconds,
+        )
+        self._keep(result)
+        return result
+
+    def stop(self) -> None:
+        """From any thread, at any time: `run` ends soon."""
+        self._cached.cancel()
+        self._cold.cancel()
 
 
 def compare(cold: Sequence[TokenLogprob], cached: Sequence[TokenLogprob]) -> tuple[int, bool, float]:

@@ -33,7 +33,7 @@ def check(client: Client, prompt: list[int], at_least: int, cold: Client) -> Non
 
 def test_reuse_of_any_length_behind_and_inside_the_window(gemma: Path) -> None:
     rng = random.Random(5)
-    with engine(gemma, slots=2, chunk_tokens=200) as client, engine(gemma, slots=1) as cold:
+    with engine(gemma, slots=2, chunk_tokens=200) as client, engine(gemma, slots=2) as cold:
         for length in PREFIXES:
             prefix = tokens(rng, length)
             for own in (3, 17, 60, 130):
@@ -44,7 +44,7 @@ def test_reuse_of_any_length_behind_and_inside_the_window(gemma: Path) -> None:
 def test_prompts_of_very_different_length_are_decoded_together(gemma: Path) -> None:
     rng = random.Random(6)
     prompts = [tokens(rng, count) for count in (1400, 40, 700, 90)]
-    with engine(gemma, slots=4) as client, engine(gemma, slots=1) as cold:
+    with engine(gemma, slots=4) as client, engine(gemma, slots=4) as cold:
         replies = [client.send(prompt, 6)[1] for prompt in prompts]
         for prompt, reply in zip(prompts, replies, strict=True):
             assert reply.wait().scores == cold.ask(prompt, 6, cached=False).scores

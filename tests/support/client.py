@@ -11,6 +11,7 @@ import httpx
 from fastapi import FastAPI
 
 from pinfill_service.application import create_app
+from pinfill_service.prompt.text_model import TextModel
 from pinfill_service.settings import Settings
 from tests.support.fake_engine import FakeEngine, Reply
 from tests.support.models import ids, llama_text
@@ -32,8 +33,18 @@ def saying_hi(context_length: int) -> Iterator[FakeEngine]:
     engine.close()
 
 
-def app_with(engine: FakeEngine, **flags: Any) -> FastAPI:
-    return create_app(settings(**flags), engine, llama_text())
+_apps: list[FastAPI] = []
+
+
+def app_with(engine: FakeEngine, text: TextModel | None = None, **flags: Any) -> FastAPI:
+    """One that is closed behind the test, but for its engine."""
+    _apps.append(create_app(settings(**flags), engine, text or llama_text()))
+    return _apps[-1]
+
+
+def close_apps() -> None:
+    while _apps:
+        _apps.pop().state.application.recorder.close()
 
 
 def client_for(app: FastAPI, **headers: str) -> httpx.AsyncClient:

@@ -306,13 +306,13 @@ def test_without_a_key_store_the_key_is_in_a_file_of_the_users_own(
 
 @BACKENDS
 def test_without_any_place_for_a_key_the_next_steps_are_named(
-    use_keyring: object, backend: type[KeyringBackend], state_folder: Path
+    use_keyring: object, backend: type[KeyringBackend], state_folder: Path, engine: FakeEngine
 ) -> None:
     keyring.set_keyring(backend())
     state_folder.rmdir()
     state_folder.write_text("not a folder")
     with pytest.raises(KeyringUnavailableError) as refused:
-        create_app(settings(api_key=None), FakeEngine(Reply([])), llama_text())
+        create_app(settings(api_key=None), engine, llama_text())
     assert "PINFILL_API_KEY" in str(refused.value) and "--no-key" in str(refused.value)
 
 

@@ -14,7 +14,6 @@ import pytest
 from fastapi import FastAPI
 
 from pinfill_service.api import running
-from pinfill_service.application import create_app
 from pinfill_service.engine.errors import EngineBusyError, EngineClosedError, EngineError
 from pinfill_service.engine.events import Token, TokenLogprob
 from pinfill_service.prompt.template import compile_template
@@ -27,7 +26,6 @@ from tests.support.client import (
     check_envelope,
     client_for,
     saying_hi,
-    settings,
     sse_events,
 )
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
@@ -418,7 +416,7 @@ async def test_unexpected_failure_in_the_stream_tells_nothing(
 
 async def test_a_template_that_refuses(engine: FakeEngine) -> None:
     text = replace(llama_text(), template=compile_template("{{ raise_exception('No tools') }}", {}))
-    app = create_app(settings(), engine, text)
+    app = app_with(engine, text)
     error = assert_error(await post(app, CHAT, messages=USER), 400, code="template_error", param="messages")
     assert "No tools" in error["message"]
 

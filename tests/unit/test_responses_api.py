@@ -18,12 +18,11 @@ from hypothesis import strategies as st
 from pinfill_service.api import responses, running
 from pinfill_service.api.json_text import dump_bytes
 from pinfill_service.api.responses_store import ResponseStore
-from pinfill_service.application import create_app
 from pinfill_service.engine.errors import EngineBusyError, EngineError
 from pinfill_service.prompt.chat import ChatRequest
 from pinfill_service.prompt.template import compile_template
 from tests.support.asgi import Exchange
-from tests.support.client import AUTH, app_with, assert_error, client_for, saying_hi, settings
+from tests.support.client import AUTH, app_with, assert_error, client_for, saying_hi
 from tests.support.fake_engine import LIMIT_SECONDS, FakeEngine, Gate, Reply
 from tests.support.models import ids, llama_text
 from tests.support.responses_events import check_events, check_response, named_events
@@ -150,7 +149,7 @@ async def test_an_answer_that_is_cut_short(app: FastAPI, engine: FakeEngine, see
 async def test_the_prompt_is_that_of_chat_completions(engine: FakeEngine) -> None:
     """The same conversation means the same tokens, whichever API it comes by."""
     text = replace(llama_text(), template=compile_template(SHOWING, {}))
-    app = create_app(settings(), engine, text)
+    app = app_with(engine, text)
     function = {"name": "read", "description": "Reads.", "parameters": {"type": "object", "properties": {}}}
     arguments = '{"path": "a"}'
     call = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": arguments}}

@@ -135,7 +135,10 @@ class DecoderSession:
     def save_rows(self) -> bool:
         """Does without the extra row of zeros where this processor's kernels need none, which is tried; True then.
 
-        One row of a product is up to half as dear again as two. The slots must be empty, and are left so.
+        One row of a product is up to half as dear again as two. A single slot decodes nothing together, so it needs
+        none where only one row alone takes another kernel (AVX2), and its logits may differ there from those of several
+        slots in the last bits; prompts, which are never cut to one row, have the same KV. The slots must be empty, and
+        are left so.
         """
         if _EXTRA not in self._optional:
             return False

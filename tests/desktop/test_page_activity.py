@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QMenu, QPlainTextEdit
@@ -16,7 +14,6 @@ from pytestqt.qtbot import QtBot
 from pinfill_app.failure import Failure, FailureKind
 from pinfill_app.models.request_row import BAR_COLUMN
 from pinfill_app.service_state import ServiceState
-from pinfill_app.widgets.difference import differing
 from pinfill_app.windows.activity import ActivityPage
 from pinfill_service.api.schemas import manage
 from tests.support.pages import Asked, Shown, detail, english, request, shown
@@ -81,7 +78,7 @@ def test_the_selected_request_shows_the_finding_with_both_texts(qtbot: QtBot, ac
     panel = activity.page.detail
     assert panel.finding.text() == 'Left what is cached at token 210, in "system". ' + CLOCK.explanation
     assert panel.suggestion.text() == CLOCK.suggestion and panel.texts.isVisible()
-    assert panel.texts.marked == ("10:40.", "10:41.")
+    assert [underlined(pane) for pane in panel.texts._panes] == ["10:40.", "10:41."]
     assert (
         "210 cached, 4,300 new, of 4,510 tokens" in panel.facts.text() and "smollm2-135m@rubric" in panel.facts.text()
     )
@@ -98,6 +95,10 @@ def test_what_is_different_is_marked_without_colour_too(qtbot: QtBot, activity: 
     assert underlined(pane) == "10:41." and "10:41." in pane.accessibleDescription()
     activity.page.detail.texts.show_texts("now it is late", "now it is early")
     assert underlined(pane) == "early"
+    activity.page.detail.texts.show_texts("one two three", "one 2 and 3")
+    assert underlined(pane) == "2 and 3" and pane.accessibleDescription() == "Different: 2 and 3"
+    activity.page.detail.texts.show_texts("red and blue", "green and yellow")
+    assert underlined(pane) == "greenyellow" and pane.accessibleDescription() == "Different: green, yellow"
 
 
 def underlined(pane: QPlainTextEdit) -> str:
@@ -227,27 +228,3 @@ def test_everything_is_drawn_at_any_size(activity: Activity) -> None:
     for width, height in ((300, 200), (2000, 1400)):
         activity.page.resize(width, height)
         assert not activity.page.grab().isNull()
-
-
-@given(st.text("ab \n", max_size=20), st.text("ab \n", max_size=20))
-def test_outside_of_what_is_marked_both_texts_are_the_same(before: str, after: str) -> None:
-    (start, end), (other_start, other_end) = differing(before, after)
-    assert 0 <= start <= end <= len(before) and 0 <= other_start <= other_end <= len(after)
-    assert (before[:start], before[end:]) == (after[:other_start], after[other_end:])
-    if before == after:
-        assert start == end and other_start == other_end
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "marked"),
-    [
-        ("it is 10:40 now", "it is 10:41 now", ("10:40", "10:41")),
-        ("hello", "hello there", ("", " there")),
-        ("", "all new", ("", "all new")),
-        ("one two three", "one three", ("two ", "")),
-        ("a b", "a  b", ("", " ")),
-    ],
-)
-def test_whole_words_are_marked(before: str, after: str, marked: tuple[str, str]) -> None:
-    (start, end), (other_start, other_end) = differing(before, after)
-    assert (before[start:end], after[other_start:other_end]) == marked

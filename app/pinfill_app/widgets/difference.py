@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QPlainTextEdit, QWidget
 
 from pinfill_app.theme import GRID, cached_color, processed_color
-
-Span = tuple[int, int]  # first character and end
+from pinfill_app.word_difference import Span, differing
 
 SHOWN_LINES = 3
 _MARK_OPACITY = 0.3
-
-
-def differing(before: str, after: str) -> tuple[Span, Span]:
-    """The stretch of each text that the other does not have, made longer to whole words."""
-    start = _common(before, after)
-    while _splits_word(before, start) or _splits_word(after, start):
-        start -= 1
-    end = _common(before[start:][::-1], after[start:][::-1])
-    while _splits_word(before, len(before) - end) or _splits_word(after, len(after) - end):
-        end -= 1
-    return (start, len(before) - end), (start, len(after) - end)
-
-
-def _common(one: str, other: str) -> int:
-    """How many first characters are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _splits_word(text: str, place: int) -> bool:
-    return 0 < place < len(text) and not (text[place - 1].isspace() or text[place].isspace())
 
 
 class Difference(QWidget):
@@ -56,13 +36,6 @@ class Difference(QWidget):
             layout.addWidget(label, 0, column)
             layout.addWidget(pane, 1, column)
 
-    @property
-    def marked(self) -> tuple[str, str]:
-        """What is marked in each text."""
-        spans = differing(*self._texts)
-        before, after = (text[start:end] for text, (start, end) in zip(self._texts, spans, strict=True))
-        return before, after
-
     def show_texts(self, before: str, after: str, *, show_spaces: bool = False) -> None:
         """`show_spaces`: white space is what it is about."""
         self._texts = before, after
@@ -76,10 +49,12 @@ class Difference(QWidget):
             self._render()
 
     def _render(self) -> None:
+        changes = differing(*self._texts)
+        spans = [change.before for change in changes], [change.after for change in changes]
         colors = cached_color(self.palette()), processed_color(self.palette())
-        spans = differing(*self._texts)
-        for pane, text, span, color, words in zip(self._panes, self._texts, spans, colors, self.marked, strict=True):
-            pane.show_text(text, span, color)
+        for pane, text, marked, color in zip(self._panes, self._texts, spans, colors, strict=True):
+            pane.show_text(text, marked, color)
+            words = ", ".join(text[start:end] for start, end in marked if start < end)
             pane.setAccessibleDescription(self.tr("Different: {}").format(words) if words else "")
 
 
@@ -99,7 +74,8 @@ class _Pane(QPlainTextEdit):
         option.setFlags(option.flags() | flag if wanted else option.flags() & ~flag)
         self.document().setDefaultTextOption(option)
 
-    def show_text(self, text: str, span: Span, color: QColor) -> None:
+    def show_text(self, text: str, marked: Sequence[Span], color: QColor) -> None:
+        """Scrolls to the first of the marks, which may be empty."""
         self.setCurrentCharFormat(QTextCharFormat())  # or all of the text has that of the last mark
         self.setPlainText(text)
         mark, ground = QTextCharFormat(), QColor(color)
@@ -108,10 +84,11 @@ class _Pane(QPlainTextEdit):
         mark.setFontWeight(QFont.Weight.Bold)
         mark.setFontUnderline(True)
         cursor = self.textCursor()
-        cursor.setPosition(_units(text[: span[0]]))
-        cursor.setPosition(_units(text[: span[1]]), QTextCursor.MoveMode.KeepAnchor)
-        cursor.mergeCharFormat(mark)
-        cursor.clearSelection()
+        for start, end in marked:
+            cursor.setPosition(_units(text[:start]))
+            cursor.setPosition(_units(text[:end]), QTextCursor.MoveMode.KeepAnchor)
+            cursor.mergeCharFormat(mark)
+        cursor.setPosition(_units(text[: marked[0][1]]) if marked else 0)
         self.setTextCursor(cursor)
         self.ensureCursorVisible()
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from pinfill_service.engine.kv import KvSlots
 
 _TOKENS = 12
-_CUTS = ((12,), (2, 3, 7))  # odd and even numbers of rows, few and many
+# Odd and even numbers of rows, few and many; logits of one row and of several.
+_CUTS = (((12,), 1), ((2, 3, 7), 2))
 _TOGETHER = (1, 2, 5)
 _STEPS = 2
 
@@ -34,7 +35,7 @@ def rows_are_independent(session: Runner, kv: KvSlots, vocabulary: int) -> bool:
     prompt = random.integers(0, vocabulary, _TOKENS)
     replies = random.integers(0, vocabulary, _STEPS).tolist()
     try:
-        prefills = [_prefill(session, kv, prompt, cuts) for cuts in _CUTS]
+        prefills = [_prefill(session, kv, prompt, *cuts) for cuts in _CUTS]
         rows = [_decode(session, kv, replies, min(count, kv.count)) for count in _TOGETHER]
     finally:
         for slot in range(kv.count):
@@ -43,10 +44,12 @@ def rows_are_independent(session: Runner, kv: KvSlots, vocabulary: int) -> bool:
     return _equal(prefills) and _equal(rows)
 
 
-def _prefill(session: Runner, kv: KvSlots, prompt: NDArray[Any], cuts: tuple[int, ...]) -> NDArray[np.float32]:
+def _prefill(
+    session: Runner, kv: KvSlots, prompt: NDArray[Any], cuts: tuple[int, ...], wanted: int
+) -> NDArray[np.float32]:
     kv.truncate(0, 0)
     for start, count in zip(np.cumsum((0, *cuts)), cuts, strict=False):
-        logits = session.prefill(0, prompt[start : start + count], 1)
+        logits = session.prefill(0, prompt[start : start + count], wanted)
     last: NDArray[np.float32] = logits[-1]
     return last
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from pinfill_service.engine.window_size import counts_itself, without_itself
 # default in the graph, so that other programs can leave them out.
 _KEEP, _WINDOW_START, _ROPE_OFFSET, _EXTRA = "num_logits_to_keep", "window_start", "rope_offset", "extra_rows"
 _OPTIONAL = (_KEEP, _WINDOW_START, _ROPE_OFFSET, _EXTRA)
+_NONE, _ONE = np.array([0], np.int64), np.array([1], np.int64)
 # Heads wider than this take kernels of onnxruntime whose sums depend on where a chunk ends: all of them while there are
 # up to 64 keys, and the flash kernel for every block of keys (measured on 1.23 and 1.32; narrower heads never do).
 _WIDEST_EXACT_HEAD, _FEW_KEYS = 128, 64
@@ -41,6 +43,18 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
     finally:
         for name in ours:
             del os.environ[name]
+
+
+class ExtraRow(Enum):
+    """When products run on a row of zeros more than there are tokens."""
+
+    NEVER = auto()
+    ALONE = auto()  # in runs where some product would have one row only
+    ALWAYS = auto()
+
+    def count(self, rows: int) -> NDArray[np.int64]:
+        """[1], for a run whose products have `rows` rows or more."""
+        return _ONE if self is ExtraRow.ALWAYS or (self is ExtraRow.ALONE and rows == 1) else _NONE
 
 
 class DecoderSession:
@@ -79,7 +93,7 @@ class DecoderSession:
         self._kv: KvSlots | None = None
         self._io: KvIo | None = None
         self._long_rope: set[int] = set()
-        self._extra_rows = np.array([1], np.int64)
+        self._extra_row = ExtraRow.ALWAYS
         self._ones = np.ones((1, 0), np.int64)
 
     # -- what the graph has --------------------------------------------------------------------------------------
@@ -132,20 +146,21 @@ class DecoderSession:
         self._io = InPlaceKv(self._session, kv) if self._layout.appends_in_place else GrowingKv(self._session, kv)
         self._ones = np.ones((1, kv.max_length + 1), np.int64)
 
-    def save_rows(self) -> bool:
-        """Does without the extra row of zeros where this processor's kernels need none, which is tried; True then.
+    def save_rows(self) -> ExtraRow:
+        """Does without the extra row of zeros as far as this processor's kernels need none, which is tried.
 
         One row of a product is up to half as dear again as two. A single slot decodes nothing together, so it needs
         none where only one row alone takes another kernel (AVX2), and its logits may differ there from those of several
         slots in the last bits; prompts, which are never cut to one row, have the same KV. The slots must be empty, and
         are left so.
         """
-        if _EXTRA not in self._optional:
-            return False
-        self._extra_rows = np.array([0], np.int64)
-        if not rows_are_independent(self, self._attached()[0], self._layout.vocab_size):
-            self._extra_rows = np.array([1], np.int64)
-        return not self._extra_rows[0]
+        if _EXTRA in self._optional:
+            for self._extra_row in (ExtraRow.NEVER, ExtraRow.ALONE):
+                if rows_are_independent(self, self._attached()[0], self._layout.vocab_size):
+                    break
+            else:
+                self._extra_row = ExtraRow.ALWAYS
+        return self._extra_row
 
     def use_long_rope(self, slot: int, long: bool) -> None:
         """Which of a LongRoPE model's two tables the slot's positions are looked up in from now on."""
@@ -222,7 +237,7 @@ class DecoderSession:
         if _WINDOW_START in self._optional and isinstance(io, InPlaceKv):
             feeds[_WINDOW_START] = np.array(io.window_start(first, last), np.int64)
         if _EXTRA in self._optional:
-            feeds[_EXTRA] = self._extra_rows
+            feeds[_EXTRA] = self._extra_row.count(ids.shape[0] * kept)
         if _ROPE_OFFSET in self._optional:
             long = self._layout.context_length
             feeds[_ROPE_OFFSET] = np.array([[long if slot in self._long_rope else 0] for slot in slots], np.int64)

@@ -59,3 +59,11 @@ def test_rows_that_do(noise: Callable[[int], float]) -> None:
 
 def test_slots_too_short_to_try_are_no_proof() -> None:
     assert not check(lambda rows: 0.0, length=13)
+
+
+def test_nothing_more_is_tried_when_prompts_differ_already() -> None:
+    kv = KvSlots([TENSOR], 8, 64)
+    session = Session(kv, lambda rows: 1e-3 * (rows % 2))
+    session.decode = None  # type: ignore[method-assign,assignment]  # a large model is slow: it is not called
+    assert not rows_are_independent(session, kv, VOCABULARY)
+    assert all(kv.length(slot) == 0 for slot in range(8))
